@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// version is set by the linker in release builds.
+var version = "dev"
+
+// Exit statuses, as DESIGN and `loomlab run --help` state them.
+const (
+	exitOK     = 0
+	exitFailed = 1 // a cell failed, or nothing succeeded
+	exitUsage  = 2 // usage, file, build or preflight: nothing was measured
+	exitShown  = 3 // --check refuted, or --fail-if-worse shown
+)
+
+// run is the whole program: arguments in, exit status out.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	app := newApp(stdin, stdout, stderr)
+	err := app.RunContext(ctx, append([]string{app.Name}, flagsFirst(app, args)...))
+	if err == nil {
+		return exitOK
+	}
+	var status *statusError
+	if errors.As(err, &status) {
+		if status.err != nil {
+			fmt.Fprintf(stderr, "loomlab: %v\n", status.err)
+		}
+		return status.code
+	}
+	// Whatever has no status of its own is a mistake in the call.
+	fmt.Fprintf(stderr, "loomlab: %v\n", err)
+	return exitUsage
+}
+
+func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
+	return &cli.App{
+		Name:                      "loomlab",
+		Usage:                     "a benchmark lab: load engine, system under test, fixed-delay downstream, and the reasons behind the numbers",
+		Version:                   version,
+		Reader:                    stdin,
+		Writer:                    stdout,
+		ErrWriter:                 stderr,
+		HideHelpCommand:           true,
+		DisableSliceFlagSeparator: true,
+		UseShortOptionHandling:    false,
+		ExitErrHandler:            func(*cli.Context, error) {}, // run decides
+		OnUsageError:              func(_ *cli.Context, err error, _ bool) error { return err },
+		Action: func(c *cli.Context) error {
+			if c.Args().Present() {
+				return usagef("unknown command %q; `loomlab --help` lists them", c.Args().First())
+			}
+			return cli.ShowAppHelp(c)
+		},
+		Commands: []*cli.Command{
+			loadCommand(),
+			downstreamCommand(),
+			standinCommand(),
+		},
+	}
+}
+
+// statusError is an error with the exit status that it asks for. With a nil err
+// the status is all there is to say.
+type statusError struct {
+	code int
+	err  error
+}
+
+func (e *statusError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit status %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *statusError) Unwrap() error { return e.err }
+
+// usagef is a mistake of the caller's: one line, exit 2.
+func usagef(format string, a ...any) error {
+	return &statusError{exitUsage, fmt.Errorf(format, a...)}
+}
+
+// failedf is a run that was made and failed: one line, exit 1.
+func failedf(format string, a ...any) error {
+	return &statusError{exitFailed, fmt.Errorf(format, a...)}
+}
+
+// flagsFirst moves the flags of a command ahead of its arguments, because cli v2
+// stops at the first non-flag and users write `loomlab run article --quick`.
+// Everything from "--" on stays where it is.
+func flagsFirst(app *cli.App, args []string) []string {
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+		return args
+	}
+	command := app.Command(args[0])
+	if command == nil || command.SkipFlagParsing {
+		return args
+	}
+	takesValue := map[string]bool{}
+	for _, f := range command.Flags {
+		_, isBool := f.(*cli.BoolFlag)
+		for _, name := range f.Names() {
+			takesValue[name] = !isBool
+		}
+	}
+	flags, rest := []string{args[0]}, []string{}
+	for i := 1; i < len(args); i++ {
+		arg := args[i]
+		if arg == "--" {
+			rest = append(rest, args[i:]...)
+			break
+		}
+		if len(arg) < 2 || arg[0] != '-' {
+			rest = append(rest, arg)
+			continue
+		}
+		flags = append(flags, arg)
+		name := strings.TrimLeft(arg, "-")
+		if !strings.Contains(name, "=") && takesValue[name] && i+1 < len(args) {
+			i++
+			flags = append(flags, args[i])
+		}
+	}
+	return append(flags, rest...)
+}

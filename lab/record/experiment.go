@@ -1,0 +1,144 @@
+package record
+
+import (
+	"fmt"
+	"time"
+)
+
+// Duration is a length of time that reads and writes as text ("100ms", "10s").
+type Duration time.Duration
+
+// MarshalText writes d as Go's time.Duration does, which is the form of the flags.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+// UnmarshalText reads "100ms", "1m30s" or "0"; a number without a unit is an error.
+func (d *Duration) UnmarshalText(b []byte) error {
+	v, err := time.ParseDuration(string(b))
+	if err != nil {
+		return fmt.Errorf("%q is not a duration such as 100ms, 10s or 1m30s", b)
+	}
+	*d = Duration(v)
+	return nil
+}
+
+// Seconds returns d in seconds.
+func (d Duration) Seconds() float64 { return time.Duration(d).Seconds() }
+
+func (d Duration) String() string { return time.Duration(d).String() }
+
+// Experiment is both the experiment file (YAML) and, with every default filled
+// in, the "experiment" of run.json.
+type Experiment struct {
+	Name       string      `yaml:"name" json:"name"`
+	Title      string      `yaml:"title" json:"title"`
+	Question   string      `yaml:"question" json:"question"` // one line for `loomlab list`
+	Source     *Source     `yaml:"source" json:"source"`
+	Downstream *Downstream `yaml:"downstream" json:"downstream"` // null: none
+	Load       Load        `yaml:"load" json:"load"`
+	Forks      int         `yaml:"forks" json:"forks"`
+	JVM        []string    `yaml:"jvm" json:"jvm"` // flags of every app SUT
+	SUTs       []SUT       `yaml:"suts" json:"suts"`
+	Published  []Published `yaml:"published" json:"published"`
+	Claims     []Claim     `yaml:"claims" json:"claims"`
+}
+
+// Source names where an experiment was published and how its author counted.
+type Source struct {
+	Title string `yaml:"title" json:"title"`
+	// Counting is "with-drain" when answers after the window were counted
+	// (METHOD rule 1), else "window".
+	Counting string `yaml:"counting" json:"counting"`
+}
+
+// Downstream configures the downstream tier.
+type Downstream struct {
+	Delay     Duration  `yaml:"delay" json:"delay"`
+	Jitter    string    `yaml:"jitter" json:"jitter"`
+	KeepAlive KeepAlive `yaml:"keep_alive" json:"keep_alive"`
+	Faults    []string  `yaml:"faults" json:"faults"`
+	Seed      uint64    `yaml:"seed" json:"seed"`
+}
+
+// KeepAlive holds the downstream's keep-alive limits; 0 is no limit.
+type KeepAlive struct {
+	MaxRequests int      `yaml:"max_requests" json:"max_requests"`
+	IdleTimeout Duration `yaml:"idle_timeout" json:"idle_timeout"`
+	MaxIdle     int      `yaml:"max_idle" json:"max_idle"`
+}
+
+// Load configures the ladder and the windows.
+type Load struct {
+	Path        string   `yaml:"path" json:"path"`
+	Connections []int    `yaml:"connections" json:"connections"`
+	Rounds      int      `yaml:"rounds" json:"rounds"`
+	Duration    Duration `yaml:"duration" json:"duration"`
+	Timeout     Duration `yaml:"timeout" json:"timeout"`
+	Warmup      Warmup   `yaml:"warmup" json:"warmup"`
+}
+
+// Warmup bounds the load before a rung's first window; Max 0 is none.
+type Warmup struct {
+	Min Duration `yaml:"min" json:"min"`
+	Max Duration `yaml:"max" json:"max"`
+}
+
+// SUT is one system under test: an app of testdata/apps, a command, or a URL.
+type SUT struct {
+	Name    string            `yaml:"name" json:"name"`
+	App     string            `yaml:"app" json:"app,omitempty"`
+	Command []string          `yaml:"command" json:"command,omitempty"`
+	URL     string            `yaml:"url" json:"url,omitempty"`
+	Path    string            `yaml:"path" json:"path,omitempty"`
+	JDK     string            `yaml:"jdk" json:"jdk,omitempty"`
+	Boot    string            `yaml:"boot" json:"boot,omitempty"`
+	Env     map[string]string `yaml:"env" json:"env,omitempty"`
+	JVM     []string          `yaml:"jvm" json:"jvm,omitempty"`
+	Args    []string          `yaml:"args" json:"args,omitempty"`
+	Calls   *float64          `yaml:"calls" json:"calls,omitempty"` // downstream calls per request; null: measured
+	Ready   Ready             `yaml:"ready" json:"ready"`
+	Limits  Limits            `yaml:"limits" json:"limits"`
+	Standin *Standin          `yaml:"standin" json:"standin,omitempty"`
+}
+
+// Ready says when a SUT counts as started: path answers status within timeout.
+type Ready struct {
+	Path    string   `yaml:"path" json:"path"`
+	Status  int      `yaml:"status" json:"status"`
+	Timeout Duration `yaml:"timeout" json:"timeout"`
+}
+
+// Limits are the SUT's known limits, for ceilings; 0 is none known.
+type Limits struct {
+	Workers        int `yaml:"workers" json:"workers,omitempty"`
+	ClientPool     int `yaml:"client_pool" json:"client_pool,omitempty"`
+	DBPool         int `yaml:"db_pool" json:"db_pool,omitempty"`
+	MaxConnections int `yaml:"max_connections" json:"max_connections,omitempty"`
+}
+
+// Standin is the Go stand-in that can take a SUT's place.
+type Standin struct {
+	Model   string   `yaml:"model" json:"model"` // threads, goroutines or event-loop
+	Workers int      `yaml:"workers" json:"workers,omitempty"`
+	Args    []string `yaml:"args" json:"args,omitempty"`
+}
+
+// Published is one row that the experiment's author published. Each figure is a
+// list of its rounds; Text stands for what was not a number ("timeouts").
+type Published struct {
+	SUT         string    `yaml:"sut" json:"sut"`
+	Connections int       `yaml:"connections" json:"connections"`
+	Throughput  []float64 `yaml:"throughput" json:"throughput,omitempty"`
+	P50MS       []float64 `yaml:"p50_ms" json:"p50_ms,omitempty"`
+	P99MS       []float64 `yaml:"p99_ms" json:"p99_ms,omitempty"`
+	Errors      []float64 `yaml:"errors" json:"errors,omitempty"`
+	RSSMB       []float64 `yaml:"rss_mb" json:"rss_mb,omitempty"`
+	ThreadsPeak []float64 `yaml:"threads_peak" json:"threads_peak,omitempty"`
+	HeapUsedMB  []float64 `yaml:"heap_used_mb" json:"heap_used_mb,omitempty"`
+	Text        string    `yaml:"text" json:"text,omitempty"`
+}
+
+// Claim is a statement of the author as an expression over the run.
+type Claim struct {
+	Text string `yaml:"text" json:"text"`
+	Expr string `yaml:"expr" json:"expr"`
+}

@@ -1,0 +1,167 @@
+// Package record is the run directory: its plain structs are the file format.
+//
+// A run directory holds run.json (replaced atomically), cells.jsonl (a [Cell] a
+// line, appended and synced as each ends), series.jsonl (a [Point] a second and
+// tier), the tiers' logs, and latency.hlog. Use [Create] and [Dir.Append] to
+// write, [Open] to read. Limits: a last line torn by a crash is skipped and
+// reported, everything before it is kept.
+package record
+
+import (
+	"time"
+
+	"loomlab/downstream"
+	"loomlab/loadgen"
+	"loomlab/probes"
+)
+
+// Schema is the version of the file format.
+const Schema = 1
+
+// Run is run.json.
+type Run struct {
+	Schema      int                          `json:"schema"`
+	ID          string                       `json:"id"` // name of the run directory
+	Version     string                       `json:"version"`
+	Args        []string                     `json:"args"` // command line that made it
+	Experiment  Experiment                   `json:"experiment"`
+	Standins    bool                         `json:"standins"` // stand-ins ran in place of the experiment's SUTs
+	Note        string                       `json:"note"`     // why, when nobody asked for them
+	Machine     Machine                      `json:"machine"`
+	Status      string                       `json:"status"` // running, ok, failed, interrupted
+	Started     time.Time                    `json:"started"`
+	Finished    *time.Time                   `json:"finished"`
+	Order       []string                     `json:"order"` // SUT names as they were run
+	Starts      []Start                      `json:"starts"`
+	Calibration []Cell                       `json:"calibration"`
+	Claims      []ClaimResult                `json:"claims"`
+	Limits      map[string]map[string]string `json:"limits"` // SUT → limit → value
+}
+
+// Machine is where a run took place.
+type Machine struct {
+	Host        string            `json:"host"`
+	OS          string            `json:"os"`
+	Arch        string            `json:"arch"`
+	Kernel      string            `json:"kernel"`
+	CPU         string            `json:"cpu"`
+	Cores       int               `json:"cores"`
+	MemoryBytes int64             `json:"memory_bytes"`
+	FDLimit     int64             `json:"fd_limit"`
+	Libc        string            `json:"libc"`
+	THP         string            `json:"thp"` // transparent huge pages: always, madvise, never
+	Env         map[string]string `json:"env"` // variables that change JVMs: JAVA_TOOL_OPTIONS, MALLOC_*, …
+}
+
+// Start is one SUT process.
+type Start struct {
+	SUT          string            `json:"sut"`
+	Fork         int               `json:"fork"`
+	Kind         string            `json:"kind"` // app, command, url, standin
+	Argv         []string          `json:"argv"`
+	Env          map[string]string `json:"env"`
+	ReadyS       *float64          `json:"ready_s"`
+	IdleRSSBytes *int64            `json:"idle_rss_bytes"`
+	FirstRequest *FirstRequest     `json:"first_request"`
+	JVM          *StartJVM         `json:"jvm"`
+	Error        string            `json:"error,omitempty"` // why it never became ready
+}
+
+// FirstRequest is the one checked request after a start, as in the article.
+type FirstRequest struct {
+	Status int     `json:"status"`
+	Body   string  `json:"body"` // first 200 bytes
+	MS     float64 `json:"ms"`
+}
+
+// StartJVM describes the JVM of a start.
+type StartJVM struct {
+	Home      string            `json:"home"`
+	Version   string            `json:"version"`
+	Collector string            `json:"collector"`
+	CPUs      int               `json:"cpus"`
+	Flags     []string          `json:"flags"` // final flags as the JVM reports them
+	Info      map[string]string `json:"info"`  // what the app says of itself: client factory, executor, loops, …
+}
+
+// Cell is one window: (SUT, fork, rung, round).
+type Cell struct {
+	SUT         string                    `json:"sut"`
+	Fork        int                       `json:"fork"`
+	Connections int                       `json:"connections"`
+	Rate        float64                   `json:"rate,omitempty"`
+	Round       int                       `json:"round"`
+	Started     time.Time                 `json:"started"`
+	Status      string                    `json:"status"` // ok, failed, skipped, interrupted
+	Reason      string                    `json:"reason"`
+	Load        *loadgen.Result           `json:"load"`
+	Probes      map[string]*probes.Window `json:"probes"`     // by tier
+	Downstream  *downstream.Stats         `json:"downstream"` // difference over the window
+	Exceptions  map[string]int64          `json:"exceptions"` // "Exception <- root cause: message" → count, inside the SUT
+	Warmup      *CellWarmup               `json:"warmup"`
+	Settle      *Settle                   `json:"settle"`
+	Ceilings    []Ceiling                 `json:"ceilings"`
+	Verdict     *Verdict                  `json:"verdict"`
+	Doubts      []Doubt                   `json:"doubts"`
+	Unavailable map[string]string         `json:"unavailable"`
+}
+
+// CellWarmup is what warming up took before this cell.
+type CellWarmup struct {
+	Seconds  float64  `json:"seconds"`
+	Requests int64    `json:"requests"`
+	Errors   int64    `json:"errors"`
+	Steady   bool     `json:"steady"`
+	Why      string   `json:"why"`     // what decided it
+	ColdMS   *float64 `json:"cold_ms"` // latency of the very first request
+}
+
+// Settle is the quiet time before a window.
+type Settle struct {
+	Seconds float64 `json:"seconds"`
+	Quiet   bool    `json:"quiet"`
+}
+
+// Ceiling is the throughput that a limit allows, by Little's law.
+type Ceiling struct {
+	Kind       string  `json:"kind"` // connections, workers, client_pool, …
+	PerS       float64 `json:"per_s"`
+	Arithmetic string  `json:"arithmetic"`
+}
+
+// Verdict names what held a cell back.
+type Verdict struct {
+	Kind     string `json:"kind"`
+	Sure     bool   `json:"sure"`
+	Text     string `json:"text"`
+	Evidence string `json:"evidence"`
+}
+
+// Doubt is a reason not to trust a cell fully.
+type Doubt struct {
+	Kind      string `json:"kind"`
+	Evidence  string `json:"evidence"`
+	Threshold string `json:"threshold"`
+	Remedy    string `json:"remedy"`
+}
+
+// ClaimResult is a claim and what the run says of it.
+type ClaimResult struct {
+	Text   string `json:"text"`
+	Expr   string `json:"expr"`
+	Result string `json:"result"` // confirmed, refuted, undecidable
+	Why    string `json:"why"`
+}
+
+// Point is one line of series.jsonl.
+type Point struct {
+	SUT         string          `json:"sut"`
+	Fork        int             `json:"fork"`
+	Connections int             `json:"connections"`
+	Round       int             `json:"round"`
+	Phase       string          `json:"phase"` // warmup, lead-in, window, drain, settle
+	Tier        string          `json:"tier"`
+	Sample      *probes.Sample  `json:"sample,omitempty"`
+	Load        *loadgen.Sample `json:"load,omitempty"`
+	InFlight    *int64          `json:"in_flight,omitempty"` // downstream's gauge
+}

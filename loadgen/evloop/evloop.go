@@ -1,0 +1,111 @@
+// Package evloop is the small event loop that the load engine and the
+// downstream share: one goroutine, many connections, completion-style events.
+//
+// The usual steps: make a [Loop] with [New], give it listeners with Listen or
+// connections with Dial, and call Run with a [Handler]. All handler methods run
+// on the loop's goroutine, one at a time, so a handler needs no locks and keeps
+// its own counters. Only Stop and Wake may be called from elsewhere.
+//
+// Two implementations stand behind the same interface: epoll on Linux
+// (non-blocking sockets, one thread per loop, no allocation per event) and a
+// portable one of net and goroutines.
+package evloop
+
+import (
+	"net/netip"
+
+	"loomlab/clock"
+)
+
+// Handler reacts to the events of one loop.
+type Handler interface {
+	// Due does whatever is due at now and returns when it wants to be called
+	// next (clock.Never: not before Wake). It is called before every poll, so
+	// it must be cheap when nothing is due. Timers belong to the handler, which
+	// knows best how to order them (a FIFO for a fixed delay, a heap otherwise).
+	Due(now clock.Time) clock.Time
+	// Opened says that c was accepted or that its Dial succeeded.
+	Opened(c *Conn)
+	// Data brings bytes that arrived on c. b is the loop's own buffer, valid
+	// until Data returns. The handler may Write or Close c, or Dial, inside.
+	Data(c *Conn, b []byte)
+	// EOF says that the peer will send no more. c can still be written to
+	// until the handler closes it: a half-closed client gets its answer.
+	EOF(c *Conn)
+	// Failed says that c is gone (connect failed: the error of connect; later:
+	// reset or broken). The loop has already closed it; Refs to it are stale.
+	Failed(c *Conn, err error)
+}
+
+// Loop is one event loop. Its methods but Stop and Wake are for its own
+// goroutine: before Run, or inside a Handler method.
+type Loop interface {
+	// Kind names the implementation in results: "epoll" or "portable".
+	Kind() string
+	// Run delivers events to h until Stop; it closes every connection and
+	// listener before it returns. An error is one of the poller itself.
+	Run(h Handler) error
+	// Stop makes Run return soon. Wake makes the loop call Due soon. Both may
+	// be called from any goroutine, any number of times, also after Run.
+	Stop()
+	Wake()
+	// Dial starts a connection; Opened or Failed follows, never from inside
+	// Dial itself. source, if valid, is the local address to bind.
+	Dial(to netip.AddrPort, source netip.Addr) *Conn
+	// Listen accepts connections on addr with the given backlog (0: the
+	// system's maximum). Port 0 takes a free one. reusePort lets several loops
+	// share the port (SO_REUSEPORT).
+	Listen(addr netip.AddrPort, backlog int, reusePort bool) (Listener, error)
+}
+
+// Listener is a listening socket of one loop.
+type Listener interface {
+	Addr() netip.AddrPort
+	// Pause stops accepting and leaves clients in the backlog; Resume goes on.
+	Pause()
+	Resume()
+	Close()
+}
+
+// Conn is one connection of a loop. A Conn is reused after it was closed; hold
+// a [Ref] instead of a pointer across events.
+type Conn struct {
+	// Tag is the handler's own state of this connection. The loop clears it
+	// when the Conn is reused.
+	Tag any
+
+	gen  uint32
+	impl connImpl
+}
+
+// Ref names one generation of a connection, so that a delayed answer cannot
+// reach a later connection that got the same Conn or the same descriptor.
+type Ref struct {
+	c   *Conn
+	gen uint32
+}
+
+// Ref returns a reference to this generation of c.
+func (c *Conn) Ref() Ref { return Ref{c, c.gen} }
+
+// Conn returns the connection, or nil if it was closed since.
+func (r Ref) Conn() *Conn {
+	if r.c == nil || r.c.gen != r.gen {
+		return nil
+	}
+	return r.c
+}
+
+// New returns a loop of the given kind: "auto" (the best here), "epoll" or
+// "portable".
+//
+//	func New(kind string) (Loop, error)
+//
+// Conn has these methods:
+//
+//	Write(b []byte)      sends b, buffering what the socket does not take; b may be reused after the call
+//	CloseWrite()         half-closes after what is buffered
+//	Close()              closes after what is buffered was handed to the kernel; no event follows
+//	Reset()              closes at once with RST (SO_LINGER 0); no event follows
+//	Local(), Remote()    netip.AddrPort
+type connImpl interface{}

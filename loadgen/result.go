@@ -1,0 +1,151 @@
+package loadgen
+
+import "time"
+
+// Result is what one window of load says. It is the object that `loomlab load
+// --json` prints last and that a cell of a run stores as "load". Every key is
+// always present; what does not exist is null, never NaN or 0.
+type Result struct {
+	Schema         int              `json:"schema"`
+	Target         string           `json:"target"`
+	Mode           string           `json:"mode"` // "closed" or "open"
+	Started        time.Time        `json:"started"`
+	Seconds        float64          `json:"seconds"` // measured length of the window
+	Connections    Connections      `json:"connections"`
+	Requests       Requests         `json:"requests"`
+	ThroughputPerS *float64         `json:"throughput_per_s"` // ok ÷ seconds
+	Status         map[string]int64 `json:"status"`
+	BytesIn        int64            `json:"bytes_in"`
+	LatencyMS      *Latency         `json:"latency_ms"`
+	ConnectMS      *Latency         `json:"connect_ms"`
+	Open           *Open            `json:"open"`
+	Targets        []TargetResult   `json:"targets"`
+	Warmup         *Warmup          `json:"warmup"`
+	Engine         *Engine          `json:"engine"`
+	Histogram      string           `json:"histogram"` // HdrHistogram V2, compressed, base64; µs, 1 µs to 1 h, 3 digits
+	Warnings       []string         `json:"warnings"`
+}
+
+// Connections accounts for the connections of a window.
+type Connections struct {
+	Requested   int             `json:"requested"`
+	Established int             `json:"established"`
+	Answered    int             `json:"answered"` // got at least one answer before the window opened
+	Opened      int64           `json:"opened"`   // connects that succeeded, first ones and reconnects
+	Failed      ConnectFailures `json:"failed"`
+}
+
+// ConnectFailures are connects that failed, by class. They are never requests.
+type ConnectFailures struct {
+	Refused    int64 `json:"refused"`
+	Timeout    int64 `json:"timeout"`
+	LocalPorts int64 `json:"local_ports"` // EADDRNOTAVAIL, EADDRINUSE: the client ran out of ports
+	FDLimit    int64 `json:"fd_limit"`    // EMFILE, ENFILE
+	Other      int64 `json:"other"`
+}
+
+// Requests holds the accounting identity of a window:
+// carried_in + sent = ok + non_2xx + errors + in_flight.
+type Requests struct {
+	CarriedIn int64   `json:"carried_in"` // in flight when the window opened
+	Sent      int64   `json:"sent"`
+	OK        int64   `json:"ok"`
+	Non2xx    int64   `json:"non_2xx"`
+	Errors    Errors  `json:"errors"`
+	InFlight  int64   `json:"in_flight"` // when the window closed
+	Drained   Drained `json:"drained"`   // what became of in_flight afterwards
+}
+
+// Errors are requests that got no complete answer, by class.
+type Errors struct {
+	Timeout  int64 `json:"timeout"`
+	Reset    int64 `json:"reset"`
+	EOF      int64 `json:"eof"`
+	Protocol int64 `json:"protocol"`
+	Other    int64 `json:"other"`
+}
+
+// Total is the number of errors of all classes.
+func (e Errors) Total() int64 { return e.Timeout + e.Reset + e.EOF + e.Protocol + e.Other }
+
+// Drained counts the outcomes of requests still in flight when the window closed.
+type Drained struct {
+	OK        int64 `json:"ok"`
+	Non2xx    int64 `json:"non_2xx"`
+	Errors    int64 `json:"errors"`
+	Abandoned int64 `json:"abandoned"` // not answered before the drain limit
+}
+
+// Latency summarises a histogram, in milliseconds.
+type Latency struct {
+	Min    float64 `json:"min"`
+	Mean   float64 `json:"mean"`
+	Stddev float64 `json:"stddev"`
+	P50    float64 `json:"p50"`
+	P75    float64 `json:"p75"`
+	P90    float64 `json:"p90"`
+	P95    float64 `json:"p95"`
+	P99    float64 `json:"p99"`
+	P999   float64 `json:"p999"`
+	Max    float64 `json:"max"`
+}
+
+// Open is what only an open loop has.
+type Open struct {
+	OfferedPerS       float64  `json:"offered_per_s"`
+	Scheduled         int64    `json:"scheduled"`
+	NotStarted        int64    `json:"not_started"`
+	LatencyFromSendMS *Latency `json:"latency_from_send_ms"`
+}
+
+// TargetResult is the share of one weighted target.
+type TargetResult struct {
+	Target    string   `json:"target"`
+	Weight    float64  `json:"weight"`
+	OK        int64    `json:"ok"`
+	Non2xx    int64    `json:"non_2xx"`
+	Errors    int64    `json:"errors"`
+	LatencyMS *Latency `json:"latency_ms"`
+}
+
+// Warmup is the load before the window, kept out of every other figure.
+type Warmup struct {
+	Seconds  float64 `json:"seconds"`
+	Requests int64   `json:"requests"`
+	Errors   int64   `json:"errors"`
+	Steady   *bool   `json:"steady"` // null when nobody judged
+}
+
+// Engine is what the load engine itself cost, over the window only.
+type Engine struct {
+	Kind            string   `json:"kind"` // epoll, portable
+	Loops           int      `json:"loops"`
+	CPUUserS        float64  `json:"cpu_user_s"`
+	CPUSystemS      float64  `json:"cpu_system_s"`
+	CPUUSPerRequest *float64 `json:"cpu_us_per_request"`
+	LagP99MS        *float64 `json:"lag_p99_ms"` // how late the loop handled what was ready or due
+	LagMaxMS        *float64 `json:"lag_max_ms"`
+	MaxRSSBytes     int64    `json:"max_rss_bytes"`
+}
+
+// Event is one JSON line of `loomlab load --samples`; the last one carries the
+// keys of [Result] beside event and at.
+type Event struct {
+	Event string  `json:"event"` // ready, sample, window or result
+	At    float64 `json:"at"`    // seconds on the host's monotonic clock
+	// State of a window event: "open" at the instant the window opens, "closed"
+	// at the instant it closes (connections stay open while the drain goes on).
+	State  string  `json:"state,omitempty"`
+	Sample *Sample `json:"sample,omitempty"`
+}
+
+// Sample is one second of load in any phase.
+type Sample struct {
+	Phase     string   `json:"phase"` // connect, warmup, lead-in, window, drain
+	OK        int64    `json:"ok"`    // in this second, as the other counts
+	Non2xx    int64    `json:"non_2xx"`
+	Errors    int64    `json:"errors"`
+	Opened    int64    `json:"opened"`    // connects that succeeded
+	InFlight  int64    `json:"in_flight"` // now
+	LatencyMS *Latency `json:"latency_ms"`
+}
