@@ -16,23 +16,29 @@ type Result struct {
 	ThroughputPerS *float64         `json:"throughput_per_s"` // ok ÷ seconds
 	Status         map[string]int64 `json:"status"`
 	BytesIn        int64            `json:"bytes_in"`
-	LatencyMS      *Latency         `json:"latency_ms"`
-	ConnectMS      *Latency         `json:"connect_ms"`
-	Open           *Open            `json:"open"`
-	Targets        []TargetResult   `json:"targets"`
-	Warmup         *Warmup          `json:"warmup"`
-	Engine         *Engine          `json:"engine"`
-	Histogram      string           `json:"histogram"` // HdrHistogram V2, compressed, base64; µs, 1 µs to 1 h, 3 digits
-	Warnings       []string         `json:"warnings"`
+	// SlotSeconds is the time that all connections spent in requests, connects
+	// and back-off inside the window: in a closed loop N × Seconds within 1 %,
+	// or the accounting is wrong (METHOD rule 10). Null in open mode.
+	SlotSeconds *float64       `json:"slot_seconds"`
+	LatencyMS   *Latency       `json:"latency_ms"`
+	ConnectMS   *Latency       `json:"connect_ms"`
+	Open        *Open          `json:"open"`
+	Targets     []TargetResult `json:"targets"`
+	Warmup      *Warmup        `json:"warmup"`
+	Engine      *Engine        `json:"engine"`
+	Histogram   string         `json:"histogram"` // HdrHistogram V2, compressed, base64; µs, 1 µs to 1 h, 3 digits
+	Warnings    []string       `json:"warnings"`
 }
 
 // Connections accounts for the connections of a window.
 type Connections struct {
-	Requested   int             `json:"requested"`
-	Established int             `json:"established"`
-	Answered    int             `json:"answered"` // got at least one answer before the window opened
-	Opened      int64           `json:"opened"`   // connects that succeeded, first ones and reconnects
-	Failed      ConnectFailures `json:"failed"`
+	Requested   int   `json:"requested"`
+	Established int   `json:"established"`
+	Answered    int   `json:"answered"` // got at least one answer before the window opened
+	Opened      int64 `json:"opened"`   // connects that succeeded, first ones and reconnects
+	// OpenedInWindow counts the reconnects of the window alone.
+	OpenedInWindow *int64          `json:"opened_in_window"`
+	Failed         ConnectFailures `json:"failed"`
 }
 
 // ConnectFailures are connects that failed, by class. They are never requests.
