@@ -40,6 +40,8 @@ type Experiment struct {
 	SUTs       []SUT       `yaml:"suts" json:"suts"`
 	Published  []Published `yaml:"published" json:"published"`
 	Claims     []Claim     `yaml:"claims" json:"claims"`
+	// Quick says that --quick shortened it: never to be compared with a full run.
+	Quick bool `yaml:"-" json:"quick,omitempty"`
 }
 
 // Source names where an experiment was published and how its author counted.
@@ -48,6 +50,9 @@ type Source struct {
 	// Counting is "with-drain" when answers after the window were counted
 	// (METHOD rule 1), else "window".
 	Counting string `yaml:"counting" json:"counting"`
+	// Window is how long the author measured; 0: as load.duration says. It keeps
+	// the arithmetic of with-drain figures right when --duration changes ours.
+	Window Duration `yaml:"window" json:"window"`
 }
 
 // Downstream configures the downstream tier.
@@ -135,6 +140,8 @@ type Published struct {
 	ThreadsPeak []float64 `yaml:"threads_peak" json:"threads_peak,omitempty"`
 	HeapUsedMB  []float64 `yaml:"heap_used_mb" json:"heap_used_mb,omitempty"`
 	Text        string    `yaml:"text" json:"text,omitempty"`
+	// Texts holds figures published as words, by key: {"p99_ms": "timeouts"}.
+	Texts map[string]string `yaml:"-" json:"texts,omitempty"`
 }
 
 // Claim is a statement of the author as an expression over the run.

@@ -2,8 +2,9 @@
 //
 // A run directory holds run.json (replaced atomically), cells.jsonl (a [Cell] a
 // line, appended and synced as each ends), series.jsonl (a [Point] a second and
-// tier), the tiers' logs, and latency.hlog. Use [Create] and [Dir.Append] to
-// write, [Open] to read. Limits: a last line torn by a crash is skipped and
+// tier), the tiers' logs, and latency.hlog. Use [Create], [Dir.WriteRun] and
+// [Dir.AppendCell] to write, [Find] and [Open] to read, and [Metrics] with
+// [Summarise] for figures. Limits: a last line torn by a crash is skipped and
 // reported, everything before it is kept.
 package record
 
@@ -163,5 +164,6 @@ type Point struct {
 	Tier        string          `json:"tier"`
 	Sample      *probes.Sample  `json:"sample,omitempty"`
 	Load        *loadgen.Sample `json:"load,omitempty"`
-	InFlight    *int64          `json:"in_flight,omitempty"` // downstream's gauge
+	InFlight    *int64          `json:"in_flight,omitempty"`     // downstream's gauge
+	InFlightMax *int64          `json:"in_flight_max,omitempty"` // its peak since the point before
 }

@@ -1,0 +1,137 @@
+package record
+
+import (
+	"math"
+	"strings"
+
+	"loomlab/probes"
+)
+
+// The small readers behind [Metric]: nil says "not available", never 0.
+
+func count(n int64) *float64 { v := float64(n); return &v }
+
+func isFinite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// quotient is nil where it would not be a number.
+func quotient(a, b float64) *float64 {
+	if q := a / b; b != 0 && isFinite(q) {
+		return &q
+	}
+	return nil
+}
+
+func megabytes(bytes *int64) *float64 {
+	if bytes == nil {
+		return nil
+	}
+	return quotient(float64(*bytes), mb)
+}
+
+// withDrain counts as the article did (METHOD rule 1): with the answers that
+// came after the window, over the window alone.
+func withDrain(c *Cell) *float64 {
+	r := c.Load.Requests
+	if c.Load.ThroughputPerS == nil {
+		return nil
+	}
+	return quotient(float64(r.OK+r.Drained.OK), c.Load.Seconds)
+}
+
+func latency(c *Cell, read func(*Latency) float64) *float64 {
+	if c.Load.LatencyMS == nil {
+		return nil
+	}
+	v := read(c.Load.LatencyMS)
+	return &v
+}
+
+func exceptions(c *Cell) *float64 {
+	if c.Exceptions == nil {
+		return nil
+	}
+	var sum int64
+	for _, n := range c.Exceptions {
+		sum += n
+	}
+	return count(sum)
+}
+
+func cpuPerRequest(tier string) func(*Cell) *float64 {
+	return func(c *Cell) *float64 {
+		if p := c.Probes[tier]; p != nil {
+			return p.CPUUSPerRequest
+		}
+		return nil
+	}
+}
+
+// loadCPU prefers the engine's own account, which covers exactly the window.
+func loadCPU(c *Cell) *float64 {
+	if e := c.Load.Engine; e != nil && e.CPUUSPerRequest != nil {
+		return e.CPUUSPerRequest
+	}
+	return cpuPerRequest(TierLoad)(c)
+}
+
+func sut(c *Cell, read func(*probes.Window) *int64) *int64 {
+	if p := c.Probes[TierSUT]; p != nil {
+		return read(p)
+	}
+	return nil
+}
+
+func rssEnd(c *Cell) *int64 {
+	return sut(c, func(p *probes.Window) *int64 {
+		if p.RSSBytes == nil {
+			return nil
+		}
+		return &p.RSSBytes.End
+	})
+}
+
+func rssMinusHeap(c *Cell) *float64 {
+	rss, heap := rssEnd(c), sut(c, func(p *probes.Window) *int64 { return p.HeapCommittedBytes })
+	if rss == nil || heap == nil {
+		return nil
+	}
+	rest := *rss - *heap
+	return megabytes(&rest)
+}
+
+func gc(c *Cell, read func(*probes.GCTotal) float64) *float64 {
+	if p := c.Probes[TierSUT]; p != nil && p.GC != nil {
+		v := read(p.GC)
+		return &v
+	}
+	return nil
+}
+
+func platformThreads(p *probes.Window) *probes.LivePeak { return p.PlatformThreads }
+
+func threads(c *Cell, of func(*probes.Window) *probes.LivePeak, read func(*probes.LivePeak) int64) *float64 {
+	if p := c.Probes[TierSUT]; p != nil {
+		if t := of(p); t != nil {
+			return count(read(t))
+		}
+	}
+	return nil
+}
+
+// unavailable looks up why a field is missing. "tier.field" asks the tier's
+// probes first, then the cell for the field and for the tier as a whole.
+func (c *Cell) unavailable(source string) string {
+	tier, field, ofTier := strings.Cut(source, ".")
+	if !ofTier {
+		return c.Unavailable[source]
+	}
+	if p := c.Probes[tier]; p != nil && p.Unavailable[field] != "" {
+		return p.Unavailable[field]
+	}
+	for _, key := range []string{"probes." + source, source, "probes." + tier} {
+		if reason := c.Unavailable[key]; reason != "" {
+			return reason
+		}
+	}
+	return ""
+}

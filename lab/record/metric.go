@@ -1,0 +1,162 @@
+package record
+
+import "loomlab/probes"
+
+// Names of the tiers in [Cell.Probes].
+const (
+	TierLoad       = "load"
+	TierSUT        = "sut"
+	TierDownstream = "downstream"
+)
+
+// mb is the megabyte of every figure in MB: 2^20 bytes, as in -Xmx1g and in ps.
+const mb = 1 << 20
+
+// Metric is one figure of a cell, under the one name that tables, CSV, claims
+// and comparisons share.
+type Metric struct {
+	Name   string // stable: "p99_ms"
+	Label  string // table head, without the unit: "p99"
+	Unit   string // "req/s", "ms", "cores", "µs/req", "MB", "/s", or "" for counts
+	Better string // "higher", "lower", or "" where neither is better
+	// Quiet metrics are worth a row only where they are not zero.
+	Quiet bool
+
+	read      func(*Cell) *float64
+	published func(*Published) []float64
+	sources   []string // keys of Unavailable, most telling first; "tier.field" asks that tier's probes
+}
+
+// Metrics lists all figures of a cell in the order of a table.
+func Metrics() []Metric { return append([]Metric(nil), metrics...) }
+
+// MetricNamed returns the metric of that name.
+func MetricNamed(name string) (Metric, bool) {
+	for _, m := range metrics {
+		if m.Name == name {
+			return m, true
+		}
+	}
+	return Metric{}, false
+}
+
+// Names of metrics that others refer to.
+const (
+	Throughput          = "throughput"
+	ThroughputWithDrain = "throughput_with_drain"
+	P99                 = "p99_ms"
+	HeapAfterGC         = "heap_after_gc_mb"
+)
+
+var metrics = []Metric{
+	{Name: Throughput, Label: "throughput", Unit: "req/s", Better: "higher",
+		read:      func(c *Cell) *float64 { return c.Load.ThroughputPerS },
+		published: func(p *Published) []float64 { return p.Throughput }},
+	{Name: ThroughputWithDrain, Label: "… with drain", Unit: "req/s", Better: "higher",
+		read:      withDrain,
+		published: func(p *Published) []float64 { return p.Throughput }},
+	{Name: "p50_ms", Label: "p50", Unit: "ms", Better: "lower",
+		read:      func(c *Cell) *float64 { return latency(c, func(l *Latency) float64 { return l.P50 }) },
+		published: func(p *Published) []float64 { return p.P50MS }},
+	{Name: P99, Label: "p99", Unit: "ms", Better: "lower",
+		read:      func(c *Cell) *float64 { return latency(c, func(l *Latency) float64 { return l.P99 }) },
+		published: func(p *Published) []float64 { return p.P99MS }},
+	{Name: "errors", Label: "errors", Better: "lower",
+		read:      func(c *Cell) *float64 { return count(c.Load.Requests.Errors.Total()) },
+		published: func(p *Published) []float64 { return p.Errors }},
+	{Name: "non_2xx", Label: "non-2xx answers", Better: "lower", Quiet: true,
+		read: func(c *Cell) *float64 { return count(c.Load.Requests.Non2xx) }},
+	{Name: "failed_connects", Label: "failed connects", Better: "lower", Quiet: true,
+		read: func(c *Cell) *float64 {
+			f := c.Load.Connections.Failed
+			return count(f.Refused + f.Timeout + f.LocalPorts + f.FDLimit + f.Other)
+		}},
+	{Name: "exceptions", Label: "in-app exceptions", Better: "lower", Quiet: true,
+		read: exceptions, sources: []string{"exceptions"}},
+	{Name: "reconnects_per_s", Label: "reconnects", Unit: "/s", Better: "lower",
+		read: func(c *Cell) *float64 {
+			if n := c.Load.Connections.OpenedInWindow; n != nil {
+				return quotient(float64(*n), c.Load.Seconds)
+			}
+			return nil
+		}},
+	{Name: "sut_cpu_cores", Label: "SUT CPU", Unit: "cores",
+		read: func(c *Cell) *float64 {
+			if p := c.Probes[TierSUT]; p != nil && p.CPUS != nil {
+				return quotient(*p.CPUS, c.Load.Seconds)
+			}
+			return nil
+		}, sources: []string{"sut.cpu_s"}},
+	{Name: "sut_cpu_us", Label: "SUT CPU per request", Unit: "µs", Better: "lower",
+		read: cpuPerRequest(TierSUT), sources: []string{"sut.cpu_us_per_request", "sut.cpu_s"}},
+	{Name: "downstream_cpu_us", Label: "downstream CPU per request", Unit: "µs", Better: "lower",
+		read: cpuPerRequest(TierDownstream), sources: []string{"downstream.cpu_us_per_request", "downstream.cpu_s", "downstream"}},
+	{Name: "load_cpu_us", Label: "load CPU per request", Unit: "µs", Better: "lower",
+		read: loadCPU, sources: []string{"load.cpu_us_per_request", "load.cpu_s"}},
+	{Name: "rss_mb", Label: "RSS at the end", Unit: "MB", Better: "lower",
+		read:      func(c *Cell) *float64 { return megabytes(rssEnd(c)) },
+		published: func(p *Published) []float64 { return p.RSSMB }, sources: []string{"sut.rss_bytes"}},
+	{Name: "rss_minus_heap_mb", Label: "RSS minus committed heap", Unit: "MB", Better: "lower",
+		read: rssMinusHeap, sources: []string{"sut.heap_committed_bytes", "sut.jvm", "sut.rss_bytes"}},
+	{Name: "heap_committed_mb", Label: "heap committed", Unit: "MB", Better: "lower",
+		read: func(c *Cell) *float64 {
+			return megabytes(sut(c, func(p *probes.Window) *int64 { return p.HeapCommittedBytes }))
+		}, sources: []string{"sut.heap_committed_bytes", "sut.jvm"}},
+	{Name: HeapAfterGC, Label: "heap after GC", Unit: "MB", Better: "lower",
+		read: func(c *Cell) *float64 {
+			return megabytes(sut(c, func(p *probes.Window) *int64 { return p.HeapAfterGCBytes }))
+		},
+		published: func(p *Published) []float64 { return p.HeapUsedMB }, sources: []string{"sut.heap_after_gc_bytes", "sut.jvm"}},
+	{Name: "gc_count", Label: "GC pauses", Better: "lower",
+		read: func(c *Cell) *float64 {
+			return gc(c, func(t *probes.GCTotal) float64 { return float64(t.Count) })
+		}, sources: []string{"sut.gc", "sut.jvm"}},
+	{Name: "gc_ms", Label: "GC pause time", Unit: "ms", Better: "lower",
+		read: func(c *Cell) *float64 { return gc(c, func(t *probes.GCTotal) float64 { return t.MS }) }, sources: []string{"sut.gc", "sut.jvm"}},
+	{Name: "platform_threads_live", Label: "platform threads live", Better: "lower",
+		read: func(c *Cell) *float64 {
+			return threads(c, platformThreads, func(t *probes.LivePeak) int64 { return t.Live })
+		}, sources: []string{"sut.platform_threads", "sut.jvm"}},
+	{Name: "platform_threads_peak", Label: "platform threads peak", Better: "lower",
+		read: func(c *Cell) *float64 {
+			return threads(c, platformThreads, func(t *probes.LivePeak) int64 { return t.Peak })
+		},
+		published: func(p *Published) []float64 { return p.ThreadsPeak }, sources: []string{"sut.platform_threads", "sut.jvm"}},
+	{Name: "os_threads_peak", Label: "OS threads peak", Better: "lower",
+		read: func(c *Cell) *float64 {
+			return threads(c, func(p *probes.Window) *probes.LivePeak { return p.Threads }, func(t *probes.LivePeak) int64 { return t.Peak })
+		}, sources: []string{"sut.threads"}},
+}
+
+// Of returns the metric's value in a cell that was measured; nil where it is not
+// available, for which [Metric.Why] has the reason.
+func (m Metric) Of(c *Cell) *float64 {
+	if c == nil || c.Load == nil || m.read == nil {
+		return nil
+	}
+	if v := m.read(c); v != nil && isFinite(*v) {
+		return v
+	}
+	return nil
+}
+
+// Why says why the metric has no value in c.
+func (m Metric) Why(c *Cell) string {
+	for _, source := range m.sources {
+		if reason := c.unavailable(source); reason != "" {
+			return reason
+		}
+	}
+	if m.Unit == "ms" && len(m.sources) == 0 {
+		return "no request succeeded"
+	}
+	return "not measured"
+}
+
+// PublishedIn returns what the author published for the metric, one figure a round.
+func (m Metric) PublishedIn(p *Published) []float64 {
+	if m.published == nil || p == nil {
+		return nil
+	}
+	return m.published(p)
+}

@@ -1,0 +1,236 @@
+package record
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"loomlab/loadgen"
+	"loomlab/probes"
+)
+
+// Rung is one step of the ladder.
+type Rung struct {
+	Connections int
+	Rate        float64 // offered requests per second; 0 in a closed loop
+}
+
+// Rung returns the step of the ladder that c stands on.
+func (c *Cell) Rung() Rung { return Rung{c.Connections, c.Rate} }
+
+// At returns the cells of a SUT on a rung, ordered by fork and round. Of two
+// attempts at one cell the later one counts.
+func (s *Saved) At(sut string, rung Rung) []*Cell {
+	var cells []*Cell
+	for i := range s.Cells {
+		c := &s.Cells[i]
+		if c.SUT != sut || c.Rung() != rung {
+			continue
+		}
+		same := func(have *Cell) bool { return have.Fork == c.Fork && have.Round == c.Round }
+		if at := slices.IndexFunc(cells, same); at >= 0 {
+			cells[at] = c
+		} else {
+			cells = append(cells, c)
+		}
+	}
+	slices.SortStableFunc(cells, func(a, b *Cell) int {
+		return cmp.Or(cmp.Compare(a.Fork, b.Fork), cmp.Compare(a.Round, b.Round))
+	})
+	return cells
+}
+
+// Measured keeps the cells that have figures to count.
+func Measured(cells []*Cell) []*Cell {
+	return slices.DeleteFunc(slices.Clone(cells), func(c *Cell) bool { return c.Status != "ok" || c.Load == nil })
+}
+
+// IntervalForks is how many forks an interval for a median needs at 95 % (METHOD rule 19).
+const IntervalForks = 6
+
+// Summary is a metric over the forks of a SUT on one rung: the forks are the
+// independent repeats, the rounds inside one are pooled before.
+type Summary struct {
+	Values []float64 // one a fork, in the order of forks
+	Median float64
+	Min    float64
+	Max    float64
+}
+
+// Summarise pools the rounds of each fork and takes the median over forks; nil
+// when no fork has a value.
+func Summarise(cells []*Cell, m Metric) *Summary {
+	byFork := map[int][]*Cell{}
+	for _, c := range Measured(cells) {
+		byFork[c.Fork] = append(byFork[c.Fork], c)
+	}
+	var values []float64
+	for _, fork := range slices.Sorted(maps.Keys(byFork)) {
+		if v := m.Of(Pool(byFork[fork])); v != nil {
+			values = append(values, *v)
+		}
+	}
+	return Over(values)
+}
+
+// Over summarises values; nil without any.
+func Over(values []float64) *Summary {
+	if len(values) == 0 {
+		return nil
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	low, high := sorted[(len(sorted)-1)/2], sorted[len(sorted)/2]
+	return &Summary{Values: values, Median: low + (high-low)/2, Min: sorted[0], Max: sorted[len(sorted)-1]}
+}
+
+// Pool joins the measured rounds of one fork into a single cell: counters and
+// seconds add up, histograms merge, costs per request are weighted by requests,
+// peaks take the highest, and gauges are those of the last round. Nil without a
+// measured round. What one round lacks the pooled cell lacks too.
+func Pool(rounds []*Cell) *Cell {
+	rounds = Measured(rounds)
+	if len(rounds) == 0 {
+		return nil
+	}
+	pooled := *rounds[0]
+	for _, next := range rounds[1:] {
+		pooled = join(&pooled, next)
+	}
+	return &pooled
+}
+
+func join(a, b *Cell) Cell {
+	c := *a
+	c.Load = joinLoad(a.Load, b.Load)
+	c.Probes = map[string]*probes.Window{}
+	for tier, p := range a.Probes {
+		if q := b.Probes[tier]; p != nil && q != nil {
+			c.Probes[tier] = joinProbes(p, q, a.Load.Requests.OK, b.Load.Requests.OK)
+		}
+	}
+	c.Exceptions = nil
+	if a.Exceptions != nil && b.Exceptions != nil {
+		c.Exceptions = addMaps(a.Exceptions, b.Exceptions)
+	}
+	c.Doubts = slices.Concat(a.Doubts, b.Doubts)
+	c.Verdict, c.Ceilings, c.Downstream = b.Verdict, b.Ceilings, nil
+	c.Unavailable = map[string]string{}
+	maps.Copy(c.Unavailable, b.Unavailable)
+	maps.Copy(c.Unavailable, a.Unavailable)
+	return c
+}
+
+func joinLoad(a, b *loadgen.Result) *loadgen.Result {
+	r := *b
+	r.Seconds += a.Seconds
+	r.BytesIn += a.BytesIn
+	r.Status = addMaps(a.Status, b.Status)
+	r.Requests = addRequests(a.Requests, b.Requests)
+	r.Connections.Opened += a.Connections.Opened
+	r.Connections.OpenedInWindow = both(a.Connections.OpenedInWindow, b.Connections.OpenedInWindow, sum)
+	f := a.Connections.Failed
+	r.Connections.Failed.Refused += f.Refused
+	r.Connections.Failed.Timeout += f.Timeout
+	r.Connections.Failed.LocalPorts += f.LocalPorts
+	r.Connections.Failed.FDLimit += f.FDLimit
+	r.Connections.Failed.Other += f.Other
+	r.ThroughputPerS = quotient(float64(r.Requests.OK), r.Seconds)
+	r.LatencyMS, r.Histogram = joinLatency(a, b)
+	r.Open, r.ConnectMS, r.SlotSeconds, r.Targets = nil, nil, nil, nil // not pooled
+	r.Engine = nil
+	if a.Engine != nil && b.Engine != nil {
+		e := *b.Engine
+		e.CPUUserS += a.Engine.CPUUserS
+		e.CPUSystemS += a.Engine.CPUSystemS
+		e.CPUUSPerRequest = weighted(a.Engine.CPUUSPerRequest, b.Engine.CPUUSPerRequest, a.Requests.OK, b.Requests.OK)
+		e.LagP99MS, e.LagMaxMS = both(a.Engine.LagP99MS, b.Engine.LagP99MS, higher), both(a.Engine.LagMaxMS, b.Engine.LagMaxMS, higher)
+		e.MaxRSSBytes = max(e.MaxRSSBytes, a.Engine.MaxRSSBytes)
+		r.Engine = &e
+	}
+	return &r
+}
+
+func addRequests(a, b loadgen.Requests) loadgen.Requests {
+	b.CarriedIn += a.CarriedIn
+	b.Sent += a.Sent
+	b.OK += a.OK
+	b.Non2xx += a.Non2xx
+	b.Errors.Timeout += a.Errors.Timeout
+	b.Errors.Reset += a.Errors.Reset
+	b.Errors.EOF += a.Errors.EOF
+	b.Errors.Protocol += a.Errors.Protocol
+	b.Errors.Other += a.Errors.Other
+	b.InFlight += a.InFlight
+	b.Drained.OK += a.Drained.OK
+	b.Drained.Non2xx += a.Drained.Non2xx
+	b.Drained.Errors += a.Drained.Errors
+	b.Drained.Abandoned += a.Drained.Abandoned
+	return b
+}
+
+// joinLatency merges histograms: percentiles are never averaged.
+func joinLatency(a, b *loadgen.Result) (*Latency, string) {
+	left, err := DecodeHistogram(a.Histogram)
+	if err != nil {
+		return nil, ""
+	}
+	right, err := DecodeHistogram(b.Histogram)
+	if err != nil || left.Merge(right) > 0 {
+		return nil, ""
+	}
+	encoded, err := left.EncodeV2()
+	if err != nil {
+		return nil, ""
+	}
+	return FromHistogram(left), string(encoded)
+}
+
+func joinProbes(a, b *probes.Window, okA, okB int64) *probes.Window {
+	w := *b
+	w.CPUS, w.RunDelayS, w.JITSeconds = both(a.CPUS, b.CPUS, sum), both(a.RunDelayS, b.RunDelayS, sum), both(a.JITSeconds, b.JITSeconds, sum)
+	w.CPUUSPerRequest = weighted(a.CPUUSPerRequest, b.CPUUSPerRequest, okA, okB)
+	w.RSSBytes = both(a.RSSBytes, b.RSSBytes, func(x, y probes.Extent) probes.Extent {
+		return probes.Extent{Mean: (x.Mean + y.Mean) / 2, Max: max(x.Max, y.Max), End: y.End}
+	})
+	peak := func(x, y probes.LivePeak) probes.LivePeak {
+		return probes.LivePeak{Live: y.Live, Peak: max(x.Peak, y.Peak)}
+	}
+	w.Threads, w.PlatformThreads = both(a.Threads, b.Threads, peak), both(a.PlatformThreads, b.PlatformThreads, peak)
+	w.FDsMax = both(a.FDsMax, b.FDsMax, higher)
+	w.GC = both(a.GC, b.GC, func(x, y probes.GCTotal) probes.GCTotal {
+		y.Count += x.Count
+		y.MS += x.MS
+		return y
+	})
+	return &w
+}
+
+// both applies f where neither side is missing.
+func both[T any](a, b *T, f func(a, b T) T) *T {
+	if a == nil || b == nil {
+		return nil
+	}
+	v := f(*a, *b)
+	return &v
+}
+
+func sum[T int64 | float64](a, b T) T { return a + b }
+
+func higher[T int64 | float64](a, b T) T { return max(a, b) }
+
+func weighted(a, b *float64, weightA, weightB int64) *float64 {
+	if a == nil || b == nil {
+		return nil
+	}
+	return quotient(*a*float64(weightA)+*b*float64(weightB), float64(weightA+weightB))
+}
+
+func addMaps(a, b map[string]int64) map[string]int64 {
+	total := map[string]int64{}
+	for _, m := range []map[string]int64{a, b} {
+		for key, n := range m {
+			total[key] += n
+		}
+	}
+	return total
+}
