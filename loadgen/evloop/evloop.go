@@ -12,7 +12,9 @@
 package evloop
 
 import (
+	"fmt"
 	"net/netip"
+	"time"
 
 	"loomlab/clock"
 )
@@ -34,6 +36,7 @@ type Handler interface {
 	EOF(c *Conn)
 	// Failed says that c is gone (connect failed: the error of connect; later:
 	// reset or broken). The loop has already closed it; Refs to it are stale.
+	// errors.Is finds the system's error in err (syscall.ECONNREFUSED and so on).
 	Failed(c *Conn, err error)
 }
 
@@ -43,7 +46,8 @@ type Loop interface {
 	// Kind names the implementation in results: "epoll" or "portable".
 	Kind() string
 	// Run delivers events to h until Stop; it closes every connection and
-	// listener before it returns. An error is one of the poller itself.
+	// listener before it returns, without events. An error is one of the poller
+	// itself. A loop that is not wanted after all is freed by Stop, then Run.
 	Run(h Handler) error
 	// Stop makes Run return soon. Wake makes the loop call Due soon. Both may
 	// be called from any goroutine, any number of times, also after Run.
@@ -58,54 +62,50 @@ type Loop interface {
 	Listen(addr netip.AddrPort, backlog int, reusePort bool) (Listener, error)
 }
 
-// Listener is a listening socket of one loop.
+// Listener is a listening socket of one loop. TCP_NODELAY is on for whatever it
+// accepts. When descriptors run out it waits acceptBackoff and tries again: what
+// is connected keeps being served, and clients wait in the backlog meanwhile.
 type Listener interface {
 	Addr() netip.AddrPort
 	// Pause stops accepting and leaves clients in the backlog; Resume goes on.
 	Pause()
 	Resume()
+	// Close refuses further clients. Those in the backlog are reset.
 	Close()
+	// Backoffs counts how often accept failed for want of descriptors or memory
+	// and waited.
+	Backoffs() int64
 }
 
-// Conn is one connection of a loop. A Conn is reused after it was closed; hold
-// a [Ref] instead of a pointer across events.
-type Conn struct {
-	// Tag is the handler's own state of this connection. The loop clears it
-	// when the Conn is reused.
-	Tag any
+const (
+	// acceptBackoff is how long a listener rests after accept failed.
+	acceptBackoff = 20 * time.Millisecond
+	// lingerTime bounds how long a closed connection may go on without progress
+	// in sending what was buffered, and how long CloseGracefully waits for the
+	// peer's end.
+	lingerTime = 2 * time.Second
+	// lingerBytes bounds what CloseGracefully reads and throws away meanwhile.
+	lingerBytes = 4 << 20
+	// readBuffer is the size of the buffer that Data gets its bytes from.
+	readBuffer = 64 << 10
+)
 
-	gen  uint32
-	impl connImpl
-}
-
-// Ref names one generation of a connection, so that a delayed answer cannot
-// reach a later connection that got the same Conn or the same descriptor.
-type Ref struct {
-	c   *Conn
-	gen uint32
-}
-
-// Ref returns a reference to this generation of c.
-func (c *Conn) Ref() Ref { return Ref{c, c.gen} }
-
-// Conn returns the connection, or nil if it was closed since.
-func (r Ref) Conn() *Conn {
-	if r.c == nil || r.c.gen != r.gen {
-		return nil
-	}
-	return r.c
-}
+// Kinds are the values that New knows.
+var Kinds = []string{"auto", "epoll", "portable"}
 
 // New returns a loop of the given kind: "auto" (the best here), "epoll" or
 // "portable".
-//
-//	func New(kind string) (Loop, error)
-//
-// Conn has these methods:
-//
-//	Write(b []byte)      sends b, buffering what the socket does not take; b may be reused after the call
-//	CloseWrite()         half-closes after what is buffered
-//	Close()              closes after what is buffered was handed to the kernel; no event follows
-//	Reset()              closes at once with RST (SO_LINGER 0); no event follows
-//	Local(), Remote()    netip.AddrPort
-type connImpl interface{}
+func New(kind string) (Loop, error) {
+	switch kind {
+	case "auto", "":
+		if haveEpoll {
+			return newEpoll()
+		}
+		return newPortable(), nil
+	case "epoll":
+		return newEpoll()
+	case "portable":
+		return newPortable(), nil
+	}
+	return nil, fmt.Errorf("unknown event loop %q: use auto, epoll or portable", kind)
+}
