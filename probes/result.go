@@ -1,3 +1,11 @@
+// Package probes reads what the operating system and the JVM say of a process
+// tree: CPU, waiting for a CPU, resident memory, threads, descriptors, heap and
+// garbage collection. It puts nothing into the processes that it watches.
+//
+// The normal steps: [NewTree] for the first process of a tier, [Tree.Detailed]
+// when a measured window opens and when it closes, [Tree.Sample] about once a
+// second between, and [Cut] to turn the samples into one [Window]. A figure
+// that cannot be had is null, and a map from field to reason says why.
 package probes
 
 // Sample is what one tier's process tree looked like at one moment. Counters
@@ -10,42 +18,58 @@ type Sample struct {
 	Threads     *int64            `json:"threads"`     // OS threads of the tree
 	FDs         *int64            `json:"fds"`
 	Processes   int               `json:"processes"`
+	Groups      []ThreadGroup     `json:"groups,omitempty"`      // threads by name, only in detailed samples
 	JVM         *JVM              `json:"jvm"`                   // null when the tree has no JVM with a readable hsperfdata file
 	Unavailable map[string]string `json:"unavailable,omitempty"` // field → reason
+}
+
+// ThreadGroup is the threads of a tree whose names begin alike. The counters are
+// cumulative and keep what ended threads had used when they were last seen.
+type ThreadGroup struct {
+	Name      string  `json:"name"`        // see [GroupName]
+	Threads   int64   `json:"threads"`     // alive
+	CPUS      float64 `json:"cpu_s"`       // time on a CPU
+	MaxCPUS   float64 `json:"max_cpu_s"`   // of its busiest thread since the previous detailed sample: one hot thread is a bottleneck
+	RunDelayS float64 `json:"run_delay_s"` // time runnable but waiting for a CPU
 }
 
 // JVM is read from the hsperfdata file of the first JVM in the tree.
 type JVM struct {
 	PID                int      `json:"pid"`
-	Version            string   `json:"version"`      // java.property.java.vm.version or java.version
+	Version            string   `json:"version"`      // java.property.java.version, such as "25.0.3"
 	Collector          string   `json:"collector"`    // "G1", "Parallel", "Serial", "ZGC", "Shenandoah"
 	ThreadsLive        *int64   `json:"threads_live"` // platform threads; virtual threads are not counted
 	ThreadsPeak        *int64   `json:"threads_peak"` // since JVM start
 	ThreadsStarted     *int64   `json:"threads_started"`
 	HeapCommittedBytes *int64   `json:"heap_committed_bytes"`
-	HeapAfterGCBytes   *int64   `json:"heap_after_gc_bytes"` // old + survivor just after the last GC; null before one
+	HeapAfterGCBytes   *int64   `json:"heap_after_gc_bytes"` // old + survivor just after the last GC; null before one, and with Shenandoah
 	GC                 []GC     `json:"gc"`
-	JITSeconds         *float64 `json:"jit_s"` // sun.ci.totalTime, cumulative
+	JITSeconds         *float64 `json:"jit_s"` // java.ci.totalTime, summed over compiler threads, cumulative
 	JITCompiles        *int64   `json:"jit_compiles"`
 	ClassesLoaded      *int64   `json:"classes_loaded"`
 	MetaspaceUsedBytes *int64   `json:"metaspace_used_bytes"`
-	CodeCacheUsedBytes *int64   `json:"code_cache_used_bytes"`
-	SafepointSeconds   *float64 `json:"safepoint_s"`
+	CodeCacheUsedBytes *int64   `json:"code_cache_used_bytes"` // null: no JDK writes it to hsperfdata
+	SafepointSeconds   *float64 `json:"safepoint_s"`           // all threads stopped, for GC and else, cumulative
+	Safepoints         *int64   `json:"safepoints"`
 }
 
 // GC is one collector's cumulative account.
 type GC struct {
-	Name  string  `json:"name"`
-	Count int64   `json:"count"`
-	MS    float64 `json:"ms"`
+	Name       string  `json:"name"`       // as the JVM names it, such as "G1 young collection pauses"
+	Count      int64   `json:"count"`      // of pauses; ZGC and G1's concurrent cycle have several pauses a collection
+	MS         float64 `json:"ms"`         // paused in total
+	LastMS     float64 `json:"last_ms"`    // the last pause
+	Concurrent bool    `json:"concurrent"` // Shenandoah: count and time mix pauses with phases beside the application
 }
 
 // Window is one tier over one measured window: differences of counters and
 // extremes of gauges between its first and last sample inside.
 type Window struct {
 	CPUS               *float64          `json:"cpu_s"`
+	Cores              *float64          `json:"cores"`              // cpu_s per second between the two samples it was taken from
 	CPUUSPerRequest    *float64          `json:"cpu_us_per_request"` // filled by the orchestrator, which knows the requests
 	RunDelayS          *float64          `json:"run_delay_s"`
+	Groups             []ThreadGroup     `json:"groups"` // differences, busiest first; max_cpu_s is an upper bound of the busiest thread's
 	RSSBytes           *Extent           `json:"rss_bytes"`
 	Threads            *LivePeak         `json:"threads"`          // OS threads
 	PlatformThreads    *LivePeak         `json:"platform_threads"` // of the JVM; peak is of this window
@@ -54,6 +78,8 @@ type Window struct {
 	HeapAfterGCBytes   *int64            `json:"heap_after_gc_bytes"`
 	GC                 *GCTotal          `json:"gc"`
 	JITSeconds         *float64          `json:"jit_s"`
+	JITCompiles        *int64            `json:"jit_compiles"`
+	SafepointSeconds   *float64          `json:"safepoint_s"`
 	Unavailable        map[string]string `json:"unavailable"`
 }
 
@@ -70,8 +96,9 @@ type LivePeak struct {
 	Peak int64 `json:"peak"`
 }
 
-// GCTotal sums the collectors' differences over a window.
+// GCTotal sums the collectors' pauses over a window.
 type GCTotal struct {
-	Count int64   `json:"count"`
-	MS    float64 `json:"ms"`
+	Count     int64   `json:"count"`
+	MS        float64 `json:"ms"`
+	LongestMS float64 `json:"longest_ms"` // longest pause seen at a sample; a longer one may hide between two samples
 }
