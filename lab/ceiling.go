@@ -1,0 +1,77 @@
+package lab
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"loomlab/lab/record"
+)
+
+// Kinds of ceiling, as record.Ceiling says them.
+const (
+	CeilingConnections    = "connections"
+	CeilingMaxConnections = "max_connections"
+	CeilingWorkers        = "workers"
+	CeilingClientPool     = "client_pool"
+)
+
+// Ceilings returns the throughput that each known limit allows, the lowest
+// first. By Little's law no more than N ÷ W requests a second pass something of
+// which there are N, when each request holds one for at least W: here the calls
+// of the downstream that a request makes, one after the other, times delay (the
+// measured one, where there is one).
+//
+// There is none without a delay to divide by: no downstream, a delay of 0, or
+// calls that are 0 or not known (nil).
+func Ceilings(connections int, limits record.Limits, calls *float64, delay time.Duration) []record.Ceiling {
+	if calls == nil || *calls <= 0 || delay <= 0 {
+		return nil
+	}
+	held, text := *calls*delay.Seconds(), number(delay.Seconds())+" s"
+	if *calls != 1 {
+		text = "(" + number(*calls) + " × " + text + ")"
+	}
+	var ceilings []record.Ceiling
+	add := func(kind string, n int, what string) {
+		perS := float64(n) / held
+		ceilings = append(ceilings, record.Ceiling{
+			Kind:       kind,
+			PerS:       perS,
+			Arithmetic: fmt.Sprintf("%d %s ÷ %s = %s/s", n, what, text, number(perS)),
+		})
+	}
+	add(CeilingConnections, connections, "connections")
+	if limits.MaxConnections > 0 && limits.MaxConnections < connections {
+		add(CeilingMaxConnections, limits.MaxConnections, "connections that the server accepts")
+	}
+	if limits.Workers > 0 {
+		add(CeilingWorkers, limits.Workers, "worker threads")
+	}
+	if limits.ClientPool > 0 {
+		add(CeilingClientPool, limits.ClientPool, "pooled connections to the downstream")
+	}
+	slices.SortStableFunc(ceilings, func(a, b record.Ceiling) int { return cmp.Compare(a.PerS, b.PerS) })
+	return ceilings
+}
+
+// MeanLatencyAtLeast is the least mean latency that closed-loop connections can
+// see under the lowest of ceilings: Little's law once more, W = N ÷ X.
+func MeanLatencyAtLeast(connections int, ceilings []record.Ceiling) time.Duration {
+	if len(ceilings) == 0 {
+		return 0
+	}
+	return time.Duration(float64(connections) / ceilings[0].PerS * 1e9).Round(time.Microsecond)
+}
+
+// number writes a figure of an arithmetic text: four digits that count, no
+// exponent, and no zeros that say nothing.
+func number(f float64) string {
+	if f >= 1000 {
+		return strconv.FormatFloat(f, 'f', 0, 64)
+	}
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(f, 'g', 4, 64), 64)
+	return strconv.FormatFloat(rounded, 'f', -1, 64)
+}

@@ -1,0 +1,297 @@
+package lab
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"loomlab/lab/record"
+)
+
+// maxConnections bounds a rung against slips of the finger. What this machine
+// can hold is another matter, for preflight.
+const maxConnections = 1_000_000
+
+// standinModels are the models of `loomlab standin`.
+var standinModels = []string{"threads", "goroutines", "event-loop"}
+
+// countings are the ways in which an author may have counted (METHOD rule 1).
+var countings = []string{"with-drain", "window"}
+
+// checker finds mistakes of meaning in an experiment that was read, and reports
+// each where it stands in the file.
+type checker struct {
+	*decoder
+	e *record.Experiment
+}
+
+func (c *checker) experiment() {
+	switch {
+	case !c.has("name"):
+		c.add("name", "no name; an experiment is called by it")
+	case !sutName.MatchString(c.e.Name):
+		c.add("name", "%q; a name is letters, digits, '.', '_' and '-', and begins with a letter or digit", c.e.Name)
+	}
+	if strings.Contains(c.e.Question, "\n") {
+		c.add("question", "the question takes one line")
+	}
+	if c.e.Source != nil && c.e.Source.Counting != "" {
+		c.oneOf("source.counting", c.e.Source.Counting, countings)
+	}
+	c.atLeast("forks", c.e.Forks, 1)
+	c.downstream()
+	c.load()
+	c.placeholders("jvm", c.e.JVM)
+	if len(c.e.SUTs) == 0 && !c.mistaken("suts") {
+		c.add("suts", "no suts; an experiment needs at least one, such as {name: mine, command: [./server, --port, \"{{port}}\"]}")
+	}
+	first := map[string]int{}
+	for i := range c.e.SUTs {
+		c.sut(fmt.Sprintf("suts[%d]", i), &c.e.SUTs[i])
+		name := c.e.SUTs[i].Name
+		if j, again := first[name]; again && name != "" {
+			c.add(fmt.Sprintf("suts[%d].name", i), "a second SUT %q; the first is on line %d", name, c.at[fmt.Sprintf("suts[%d].name", j)].Line)
+			continue
+		}
+		first[name] = i
+	}
+	c.published()
+	c.claims()
+}
+
+func (c *checker) downstream() {
+	if c.e.Downstream == nil {
+		return
+	}
+	keep := c.e.Downstream.KeepAlive
+	c.notNegative("downstream.delay", float64(c.e.Downstream.Delay))
+	c.notNegative("downstream.keep_alive.max_requests", float64(keep.MaxRequests))
+	c.notNegative("downstream.keep_alive.idle_timeout", float64(keep.IdleTimeout))
+	c.notNegative("downstream.keep_alive.max_idle", float64(keep.MaxIdle))
+}
+
+func (c *checker) load() {
+	l := c.e.Load
+	if problem := checkPath(l.Path); problem != "" && !c.mistaken("load.path") {
+		c.add("load.path", "%q: %s", l.Path, problem)
+	}
+	if len(l.Connections) == 0 && !c.mistaken("load.connections") {
+		c.add("load.connections", "an empty ladder; want the connection counts to climb, such as [100, 1000, 3000]")
+	}
+	for i, n := range l.Connections {
+		path := fmt.Sprintf("load.connections[%d]", i)
+		switch {
+		case c.mistaken(path):
+		case n < 1 || n > maxConnections:
+			c.add(path, "a rung of %d connections; want 1 to %d", n, maxConnections)
+		case slices.Index(l.Connections, n) < i:
+			c.add(path, "a second rung of %d connections", n)
+		}
+	}
+	c.atLeast("load.rounds", l.Rounds, 1)
+	c.positive("load.duration", l.Duration)
+	c.positive("load.timeout", l.Timeout)
+	c.notNegative("load.warmup.min", float64(l.Warmup.Min))
+	c.notNegative("load.warmup.max", float64(l.Warmup.Max))
+	if l.Warmup.Min > l.Warmup.Max && !c.mistaken("load.warmup") {
+		c.add("load.warmup", "a warm-up of at least %v and at most %v; max must not be less than min", l.Warmup.Min, l.Warmup.Max)
+	}
+}
+
+func (c *checker) sut(path string, s *record.SUT) {
+	if c.mistaken(path) && s.Name == "" && s.App == "" && len(s.Command) == 0 && s.URL == "" {
+		return // not even a mapping
+	}
+	if !c.has(path + ".name") {
+		c.add(path, "a SUT without a name")
+	} else if problem := checkSUTName(s.Name); problem != "" && !c.mistaken(path+".name") {
+		c.add(path+".name", "%q: %s", s.Name, problem)
+	}
+	c.sutKind(path, s)
+	if s.Path != "" {
+		if problem := checkPath(s.Path); problem != "" {
+			c.add(path+".path", "%q: %s", s.Path, problem)
+		}
+	}
+	c.placeholders(path+".command", s.Command)
+	c.placeholders(path+".args", s.Args)
+	c.placeholders(path+".jvm", s.JVM)
+	for _, key := range slices.Sorted(maps.Keys(s.Env)) {
+		c.placeholder(path+".env."+key, s.Env[key])
+	}
+	if s.Calls != nil {
+		c.notNegative(path+".calls", *s.Calls)
+	}
+	if s.Ready.Path != "" {
+		if problem := checkPath(s.Ready.Path); problem != "" {
+			c.add(path+".ready.path", "%q: %s", s.Ready.Path, problem)
+		}
+	}
+	if c.has(path+".ready.status") && (s.Ready.Status < 100 || s.Ready.Status > 599) {
+		c.add(path+".ready.status", "%d; want an HTTP status, 100 to 599", s.Ready.Status)
+	}
+	c.positive(path+".ready.timeout", s.Ready.Timeout)
+	c.notNegative(path+".limits.workers", float64(s.Limits.Workers))
+	c.notNegative(path+".limits.client_pool", float64(s.Limits.ClientPool))
+	c.notNegative(path+".limits.db_pool", float64(s.Limits.DBPool))
+	c.notNegative(path+".limits.max_connections", float64(s.Limits.MaxConnections))
+	if s.Standin != nil && !c.mistaken(path+".standin") {
+		c.oneOf(path+".standin.model", s.Standin.Model, standinModels)
+		c.notNegative(path+".standin.workers", float64(s.Standin.Workers))
+		c.placeholders(path+".standin.args", s.Standin.Args)
+	}
+}
+
+// sutKind checks that a SUT is exactly one of an app, a command and a URL, and
+// that each can be reached. A command may have a URL beside it when that says
+// where it listens.
+func (c *checker) sutKind(path string, s *record.SUT) {
+	app, command, url := c.has(path+".app"), c.has(path+".command"), c.has(path+".url")
+	switch {
+	case !app && !command && !url:
+		c.add(path, "SUT %q is nothing yet: want one of app, command and url", s.Name)
+	case app && (command || url):
+		c.add(path, "SUT %q has an app and more; want one of app, command and url", s.Name)
+	case command && url && mentions(s.Command, "port"):
+		c.add(path+".url", "SUT %q has a url and a command with {{port}}; want one of them", s.Name)
+	}
+	if app && !c.mistaken(path+".app") {
+		c.oneOf(path+".app", s.App, AppNames)
+	}
+	if command && !c.mistaken(path+".command") {
+		switch {
+		case len(s.Command) == 0 || s.Command[0] == "":
+			c.add(path+".command", "an empty command; want a list such as [./server, --port, \"{{port}}\"]")
+		case !url && !mentions(s.Command, "port") && !mentionsInEnv(s.Env, "port"):
+			c.add(path+".command", "a command without {{port}}: nobody would know where it listens; use {{port}}, or give its url beside it")
+		}
+	}
+	if url && !c.mistaken(path+".url") {
+		problem := checkURL(s.URL)
+		if _, inURL := splitURL(s.URL); problem == "" && inURL != "" && s.Path != "" {
+			problem = "it has a path and so has path: below it; want one of them"
+		}
+		if problem != "" {
+			c.add(path+".url", "%q: %s", s.URL, problem)
+		}
+	}
+}
+
+func mentionsInEnv(env map[string]string, name string) bool {
+	return mentions(slices.Collect(maps.Values(env)), name)
+}
+
+func (c *checker) published() {
+	type row struct {
+		sut         string
+		connections int
+	}
+	seen := map[row]bool{}
+	for i, p := range c.e.Published {
+		path := fmt.Sprintf("published[%d]", i)
+		if !c.has(path+".sut") || !c.has(path+".connections") {
+			if !c.mistaken(path) {
+				c.add(path, "a published row needs sut and connections")
+			}
+			continue
+		}
+		c.knownSUT(path+".sut", p.SUT)
+		c.knownRung(path+".connections", p.Connections)
+		if seen[row{p.SUT, p.Connections}] {
+			c.add(path, "a second row for %s at %d", p.SUT, p.Connections)
+		}
+		seen[row{p.SUT, p.Connections}] = true
+	}
+}
+
+func (c *checker) knownSUT(path, name string) {
+	if c.mistaken(path) {
+		return
+	}
+	if problem := c.noSUT(name); problem != "" {
+		c.add(path, "%s", problem)
+	}
+}
+
+// noSUT says that no SUT has this name, or "" if one has.
+func (c *checker) noSUT(name string) string {
+	names := sutNames(c.e)
+	if slices.Contains(names, name) {
+		return ""
+	}
+	slices.Sort(names)
+	names = slices.DeleteFunc(slices.Compact(names), func(n string) bool { return n == "" })
+	return fmt.Sprintf("no SUT is called %q%s; the suts are %s", name, didYouMean(name, names), strings.Join(names, ", "))
+}
+
+func (c *checker) knownRung(path string, connections int) {
+	if problem := c.noRung(connections); problem != "" && !c.mistaken(path) {
+		c.add(path, "%s", problem)
+	}
+}
+
+// noRung says that the ladder does not have this rung, or "" if it has.
+func (c *checker) noRung(connections int) string {
+	if slices.Contains(c.e.Load.Connections, connections) {
+		return ""
+	}
+	rungs := slices.DeleteFunc(slices.Clone(c.e.Load.Connections), func(n int) bool { return n < 1 })
+	return fmt.Sprintf("%d is no rung of the ladder; it has %s", connections, ladder(rungs))
+}
+
+func (c *checker) placeholders(path string, words []string) {
+	for i, w := range words {
+		c.placeholder(fmt.Sprintf("%s[%d]", path, i), w)
+	}
+}
+
+func (c *checker) placeholder(path, text string) {
+	if err := checkPlaceholders(text); err != nil {
+		c.add(path, "%v", err)
+	} else if c.e.Downstream == nil && mentions([]string{text}, "downstream") {
+		c.add(path, "{{downstream}} in an experiment with downstream: none")
+	}
+}
+
+func (c *checker) oneOf(path, value string, accepted []string) {
+	if !c.mistaken(path) && !slices.Contains(accepted, value) {
+		c.add(path, "%q%s; want one of %s", value, didYouMean(value, accepted), strings.Join(accepted, ", "))
+	}
+}
+
+func (c *checker) atLeast(path string, value, least int) {
+	if value < least && !c.mistaken(path) {
+		c.add(path, "%d; want at least %d", value, least)
+	}
+}
+
+func (c *checker) notNegative(path string, value float64) {
+	if value < 0 && !c.mistaken(path) {
+		c.add(path, "negative; want 0 or more")
+	}
+}
+
+func (c *checker) positive(path string, value record.Duration) {
+	if c.has(path) && value <= 0 && !c.mistaken(path) {
+		c.add(path, "%v; want more than 0, such as 10s", value)
+	}
+}
+
+// mistaken tells whether a mistake was already reported at path, so that its
+// value is not what the file says and must not be judged again.
+func (c *checker) mistaken(path string) bool {
+	p := c.at[path]
+	return p != nil && slices.ContainsFunc(c.mistakes.List, func(m Mistake) bool {
+		return m.Line == p.Line && m.Column == p.Column
+	})
+}
+
+// sutNames lists the experiment's SUTs in its order.
+func sutNames(e *record.Experiment) []string {
+	names := make([]string, len(e.SUTs))
+	for i, s := range e.SUTs {
+		names[i] = s.Name
+	}
+	return names
+}

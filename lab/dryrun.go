@@ -1,0 +1,98 @@
+package lab
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Ports that --dry-run shows. A run takes free ones below the ephemeral range.
+const (
+	examplePort           = 18080
+	exampleDownstreamPort = 18090
+)
+
+// WriteDryRun writes the plan for people: what runs in which order, each tier's
+// command line as it can be pasted into a shell, what the machine must have, and
+// the time with its arithmetic.
+func (p *Plan) WriteDryRun(w io.Writer) error {
+	var b strings.Builder
+	e := p.Experiment
+	fmt.Fprintf(&b, "%s: %s\n", e.Name, e.Title)
+	if p.Note != "" {
+		fmt.Fprintf(&b, "note: %s\n", p.Note)
+	}
+	for _, s := range p.Skipped {
+		fmt.Fprintf(&b, "skipped: %s, %s\n", s.Name, s.Reason)
+	}
+	l := e.Load
+	warm := "without warm-up"
+	if p.Warms() {
+		warm = "after " + between(time.Duration(l.Warmup.Min), time.Duration(l.Warmup.Max)) + " of warm-up"
+	}
+	fmt.Fprintf(&b, "order: %s; each climbs %s connections %s, %s of %v a rung; %s\n",
+		strings.Join(p.Order(), ", "), ladder(l.Connections), warm, count(l.Rounds, "window"), l.Duration, count(e.Forks, "fork"))
+	fmt.Fprintf(&b, "%s in all\n\n", count(len(p.Cells), "cell"))
+
+	fmt.Fprintf(&b, "Command lines (ports are examples; a run takes free ones):\n")
+	downstream := fmt.Sprintf("127.0.0.1:%d", exampleDownstreamPort)
+	if argv := p.DownstreamArgv(downstream); argv != nil {
+		fmt.Fprintf(&b, "  # downstream\n  %s\n", JoinWords(argv))
+	}
+	for _, s := range p.SUTs {
+		if err := p.writeSUT(&b, s, "http://"+downstream); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(&b, "\nneeds: %s\n", p.Needs)
+	for _, lack := range p.Needs.Lacking(p.Facts) {
+		fmt.Fprintf(&b, "lacking: %s\n", lack)
+	}
+	fmt.Fprintf(&b, "time: %s\n", p.Estimate)
+	for _, part := range p.Estimate.Parts {
+		fmt.Fprintf(&b, "  %-9s %-32s %s\n", part.What, part.How, between(part.Min, part.Max))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// writeSUT writes a SUT's command line and that of its first window of load.
+func (p *Plan) writeSUT(b *strings.Builder, s PlannedSUT, downstream string) error {
+	values := Placeholders{"port": fmt.Sprint(examplePort), "downstream": downstream}
+	if p.Facts.Apps != "" {
+		values["apps"] = p.Facts.Apps
+	}
+	argv, env, err := s.Argv(values)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(b, "  # %s (%s)\n", s.Name, s.Kind)
+	if len(argv) > 0 {
+		b.WriteString("  ")
+		for _, key := range slices.Sorted(maps.Keys(env)) {
+			fmt.Fprintf(b, "%s=%s ", key, quoteWord(env[key]))
+		}
+		fmt.Fprintf(b, "%s\n", JoinWords(argv))
+	}
+	load := p.LoadArgv(s, s.BaseURL(examplePort), p.Experiment.Load.Connections[0], false)
+	fmt.Fprintf(b, "  %s\n", JoinWords(load))
+	return nil
+}
+
+func ladder(rungs []int) string {
+	words := make([]string, len(rungs))
+	for i, n := range rungs {
+		words[i] = fmt.Sprint(n)
+	}
+	return strings.Join(words, ", ")
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,133 @@
+package lab
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"loomlab/lab/record"
+)
+
+// Options are what the flags of `loomlab run` change in an experiment. A nil
+// field leaves the experiment's own value. [NewPlan] judges the values.
+type Options struct {
+	SUTs        []string // --sut, as given: NAME, all, name=command line, name=http://…
+	Connections []int    // --connections, see ParseConnections
+	Rounds      *int
+	Forks       *int
+	Duration    *time.Duration
+	Delay       *time.Duration
+	Timeout     *time.Duration
+	Path        *string
+	Warmup      *record.Warmup // --warmup, see ParseWarmup
+	Standins    bool           // stand-ins in place of the experiment's SUTs
+	JDK         string         // --jdk: a major version or a home; "" leaves each SUT's own
+	Boot        string         // --boot: a Spring Boot version
+	// Quick is one round, windows and warm-ups of 3 s, and the first two rungs;
+	// other flags still have their say.
+	Quick bool
+}
+
+// quickTime is the length of windows and warm-ups under --quick.
+const quickTime = record.Duration(3 * time.Second)
+
+// ParseConnections reads a ladder such as "100,1000". Its order is kept.
+func ParseConnections(text string) ([]int, error) {
+	var ladder []int
+	for _, word := range strings.Split(text, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(word))
+		switch {
+		case err != nil || n < 1 || n > maxConnections || word[0] == '+':
+			return nil, fmt.Errorf("--connections %s: %q; want whole numbers from 1 to %d with commas between, such as 100,1000", text, word, maxConnections)
+		case slices.Contains(ladder, n):
+			return nil, fmt.Errorf("--connections %s: %d stands twice; each rung is climbed once", text, n)
+		}
+		ladder = append(ladder, n)
+	}
+	return ladder, nil
+}
+
+// ParseWarmup reads "none" or a length of time, which the warm-up of each rung
+// then takes exactly.
+func ParseWarmup(text string) (record.Warmup, error) {
+	if text == "none" {
+		return record.Warmup{}, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return record.Warmup{}, fmt.Errorf("--warmup %s: want a time such as 10s, or none", text)
+	}
+	return record.Warmup{Min: record.Duration(d), Max: record.Duration(d)}, nil
+}
+
+// apply changes e as the options say.
+func (o *Options) apply(e *record.Experiment) error {
+	if err := o.check(e); err != nil {
+		return err
+	}
+	l := &e.Load
+	if o.Quick {
+		e.Quick = true
+		l.Rounds, l.Duration = 1, quickTime
+		l.Warmup = record.Warmup{Min: quickTime, Max: quickTime}
+		l.Connections = l.Connections[:min(2, len(l.Connections))]
+	}
+	set(&l.Rounds, o.Rounds)
+	set(&e.Forks, o.Forks)
+	set(&l.Path, o.Path)
+	set(&l.Warmup, o.Warmup)
+	set(&l.Duration, (*record.Duration)(o.Duration))
+	set(&l.Timeout, (*record.Duration)(o.Timeout))
+	if o.Connections != nil {
+		l.Connections = o.Connections
+	}
+	if o.Delay != nil {
+		e.Downstream.Delay = record.Duration(*o.Delay)
+	}
+	for i := range e.SUTs {
+		if s := &e.SUTs[i]; s.App != "" {
+			s.JDK = override(s.JDK, o.JDK)
+			s.Boot = override(s.Boot, o.Boot)
+		}
+		if o.Path != nil {
+			e.SUTs[i].Path = *o.Path
+		}
+	}
+	return nil
+}
+
+// check names the flag and the accepted range of the first value out of range.
+func (o *Options) check(e *record.Experiment) error {
+	switch {
+	case o.Rounds != nil && *o.Rounds < 1:
+		return fmt.Errorf("--rounds %d: want 1 or more", *o.Rounds)
+	case o.Forks != nil && *o.Forks < 1:
+		return fmt.Errorf("--forks %d: want 1 or more", *o.Forks)
+	case o.Duration != nil && *o.Duration <= 0:
+		return fmt.Errorf("--duration %v: want more than 0, such as 10s", *o.Duration)
+	case o.Timeout != nil && *o.Timeout <= 0:
+		return fmt.Errorf("--timeout %v: want more than 0, such as 10s", *o.Timeout)
+	case o.Delay != nil && *o.Delay < 0:
+		return fmt.Errorf("--delay %v: want 0 or more, such as 100ms", *o.Delay)
+	case o.Delay != nil && e.Downstream == nil:
+		return fmt.Errorf("--delay %v: the experiment %s has no downstream", *o.Delay, e.Name)
+	case o.Path != nil && checkPath(*o.Path) != "":
+		return fmt.Errorf("--path %q: %s", *o.Path, checkPath(*o.Path))
+	}
+	return nil
+}
+
+func set[T any](to *T, from *T) {
+	if from != nil {
+		*to = *from
+	}
+}
+
+func override(own, flag string) string {
+	if flag != "" {
+		return flag
+	}
+	return own
+}

@@ -1,0 +1,200 @@
+package lab
+
+import (
+	"fmt"
+	"strings"
+
+	"loomlab/lab/record"
+)
+
+// Kinds of SUT, as record.Start says them.
+const (
+	KindApp     = "app"
+	KindCommand = "command"
+	KindURL     = "url"
+	KindStandin = "standin"
+)
+
+// Facts is what a plan must know of the machine. A zero field is not known and
+// constrains nothing.
+type Facts struct {
+	Self        string // path of the loomlab binary, which is most tiers
+	Cores       int
+	MemoryBytes int64
+	FDLimit     int64  // descriptors that a process may open, hard limit
+	LocalPorts  int    // size of the ephemeral range
+	Apps        string // folder of the built jars; "" before they are built
+	// NoApps says why no app can run here ("no JDK 21 or later was found"), or "".
+	NoApps string
+	// FindJDK returns the home of the JDK that a SUT asks for ("" is the default
+	// one). Nil leaves {{jdk}} as it is.
+	FindJDK func(spec string) (home string, err error)
+}
+
+// Plan is an experiment as it will run on one machine: what, in which order,
+// with which command lines, what that needs and how long it takes.
+type Plan struct {
+	// Experiment is resolved: every default filled in, the flags applied, its
+	// SUTs those that run, in their order.
+	Experiment record.Experiment
+	Facts      Facts
+	Standins   bool         // stand-ins run in place of SUTs of the experiment
+	Note       string       // why, when nobody asked for them
+	SUTs       []PlannedSUT // in the order of Experiment.SUTs
+	Skipped    []SkippedSUT
+	Cells      []CellKey // in the order in which they are measured
+	Needs      Needs
+	Estimate   Estimate
+}
+
+// PlannedSUT is a SUT with its command line.
+type PlannedSUT struct {
+	record.SUT
+	Kind    string
+	JDKHome string // for apps; "" when not known
+	// Words is the command line with {{port}}, {{downstream}} and other
+	// placeholders still in it; nil for a URL. See [PlannedSUT.Argv].
+	Words []string
+}
+
+// SkippedSUT is a SUT of the experiment that does not run, and why.
+type SkippedSUT struct{ Name, Reason string }
+
+// CellKey names a cell. Fork and Round count from 1.
+type CellKey struct {
+	SUT         string
+	Fork        int
+	Connections int
+	Round       int
+}
+
+// NewPlan applies opts to exp and plans it for the machine. Its errors are
+// mistakes of the caller (exit 2), one line each. exp is not changed.
+func NewPlan(exp *record.Experiment, opts Options, machine Facts) (*Plan, error) {
+	p := &Plan{Experiment: cloneExperiment(exp), Facts: machine}
+	e := &p.Experiment
+	if err := opts.apply(e); err != nil {
+		return nil, err
+	}
+	suts, own, err := selectSUTs(e, opts.SUTs)
+	if err != nil {
+		return nil, err
+	}
+	e.SUTs = suts
+	if err := p.planSUTs(own, opts); err != nil {
+		return nil, err
+	}
+	p.planCells()
+	p.Needs = p.needs()
+	p.Estimate = p.estimate()
+	return p, nil
+}
+
+// planSUTs resolves the SUTs, puts stand-ins in their places where asked or
+// where no app can run, and builds the command lines.
+func (p *Plan) planSUTs(own map[string]bool, opts Options) error {
+	Resolve(&p.Experiment)
+	var running []record.SUT
+	for _, s := range p.Experiment.SUTs {
+		planned := PlannedSUT{SUT: s, Kind: kindOf(s)}
+		standin := opts.Standins && own[s.Name]
+		if planned.Kind == KindApp && !standin {
+			why, err := p.findJDK(&planned, opts)
+			if err != nil {
+				return err
+			}
+			if why != "" {
+				standin = true
+				p.Note = why + "; the stand-ins run in place of the apps"
+			}
+		}
+		if standin {
+			p.Standins = true
+			if s.Standin == nil {
+				p.Skipped = append(p.Skipped, SkippedSUT{s.Name, "it has no stand-in"})
+				continue
+			}
+			planned.standIn(p.Experiment.Downstream != nil)
+		}
+		planned.Words = p.words(planned)
+		running = append(running, planned.SUT)
+		p.SUTs = append(p.SUTs, planned)
+	}
+	if len(running) == 0 {
+		return fmt.Errorf("nothing to run: %s", p.skippedText())
+	}
+	p.Experiment.SUTs = running
+	return nil
+}
+
+// findJDK sets the SUT's JDK. why is the reason for stand-ins, where no JDK was
+// asked for by name: one that was, and is not there, is an error.
+func (p *Plan) findJDK(s *PlannedSUT, opts Options) (why string, err error) {
+	asked := s.JDK
+	if p.Facts.NoApps != "" {
+		if opts.JDK != "" || opts.Boot != "" {
+			return "", fmt.Errorf("%s cannot run: %s", s.Name, p.Facts.NoApps)
+		}
+		return p.Facts.NoApps, nil
+	}
+	if p.Facts.FindJDK == nil {
+		return "", nil
+	}
+	s.JDKHome, err = p.Facts.FindJDK(asked)
+	switch {
+	case err == nil:
+		return "", nil
+	case asked == "":
+		return err.Error(), nil
+	}
+	return "", fmt.Errorf("%s: %w", s.Name, err)
+}
+
+// standIn makes s its stand-in: same name, the stand-in's limits, one call of
+// the downstream a request, and nothing of the environment meant for the SUT.
+func (s *PlannedSUT) standIn(calls bool) {
+	s.Kind = KindStandin
+	s.Env = nil
+	s.Limits = record.Limits{Workers: s.Standin.Workers}
+	s.Calls = nil
+	if calls {
+		one := 1.0
+		s.Calls = &one
+	}
+}
+
+func kindOf(s record.SUT) string {
+	switch {
+	case s.App != "":
+		return KindApp
+	case len(s.Command) > 0:
+		return KindCommand
+	}
+	return KindURL
+}
+
+func (p *Plan) skippedText() string {
+	reasons := make([]string, len(p.Skipped))
+	for i, s := range p.Skipped {
+		reasons[i] = s.Name + " is skipped, " + s.Reason
+	}
+	return strings.Join(reasons, "; ")
+}
+
+// planCells orders the windows: a fork of every SUT before the next fork, so
+// that what drifts on the machine does not fall on one SUT alone.
+func (p *Plan) planCells() {
+	l := p.Experiment.Load
+	for fork := 1; fork <= p.Experiment.Forks; fork++ {
+		for _, s := range p.SUTs {
+			for _, connections := range l.Connections {
+				for round := 1; round <= l.Rounds; round++ {
+					p.Cells = append(p.Cells, CellKey{s.Name, fork, connections, round})
+				}
+			}
+		}
+	}
+}
+
+// Order returns the names of the SUTs as they will run.
+func (p *Plan) Order() []string { return sutNames(&p.Experiment) }

@@ -1,0 +1,281 @@
+package lab
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"loomlab/lab/record"
+)
+
+func article(t *testing.T) *record.Experiment {
+	t.Helper()
+	e, err := Builtin("article")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// machine has a JDK, and nothing that constrains.
+var machine = Facts{Self: "/bin/loomlab", Apps: "/cache/apps", FindJDK: func(spec string) (string, error) {
+	if spec == "99" {
+		return "", errors.New("no JDK 99 here")
+	}
+	return "/jdk" + spec, nil
+}}
+
+func TestPlanArticle(t *testing.T) {
+	p, err := NewPlan(article(t), Options{}, machine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Cells) != 18 || p.Cells[0] != (CellKey{"platform", 1, 100, 1}) || p.Cells[3] != (CellKey{"platform", 1, 1000, 2}) || p.Cells[17] != (CellKey{"webflux", 1, 3000, 2}) {
+		t.Errorf("cells = %v", p.Cells)
+	}
+	if p.Needs.LoadFDs < 3000 || p.Needs.SUTFDs < 6000 || p.Needs.DownstreamFDs < 3000 || !p.Needs.JDK || p.Needs.ListenPorts != 2 || p.Needs.MemoryBytes < 1<<30 {
+		t.Errorf("needs = %+v", p.Needs)
+	}
+	if p.Estimate.Min < 5*time.Minute || p.Estimate.Max > 9*time.Minute {
+		t.Errorf("estimate = %v", p.Estimate)
+	}
+	var sum time.Duration
+	for _, part := range p.Estimate.Parts {
+		sum += part.Max
+	}
+	if sum != p.Estimate.Max {
+		t.Errorf("parts add up to %v, not %v", sum, p.Estimate.Max)
+	}
+}
+
+func TestDryRun(t *testing.T) {
+	for name, opts := range map[string]Options{
+		"article":  {},
+		"standins": {Standins: true, Connections: []int{1000, 100}, Quick: true, Rounds: ptr(2)},
+		"custom":   {SUTs: []string{"mine=./srv '{{port}}' 'a b'", "other=http://127.0.0.1:9/x"}, Warmup: &record.Warmup{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			facts := machine
+			facts.FDLimit = 2048
+			p, err := NewPlan(article(t), opts, facts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var b strings.Builder
+			if err := p.WriteDryRun(&b); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, "plans/"+name+".golden", b.String())
+		})
+	}
+}
+
+func TestPlanSUTs(t *testing.T) {
+	for _, tc := range []struct {
+		flags []string
+		want  []string
+	}{
+		{nil, []string{"platform", "virtual", "webflux"}},
+		{[]string{"webflux", "platform"}, []string{"webflux", "platform"}},
+		{[]string{"mine=srv {{port}}"}, []string{"mine"}},
+		{[]string{"mine=srv {{port}}", "all"}, []string{"mine", "platform", "virtual", "webflux"}},
+		{[]string{"all", "up=http://h:1"}, []string{"platform", "virtual", "webflux", "up"}},
+	} {
+		p, err := NewPlan(article(t), Options{SUTs: tc.flags}, machine)
+		if err != nil || !reflect.DeepEqual(p.Order(), tc.want) {
+			t.Errorf("--sut %q: %v, %v", tc.flags, p, err)
+		}
+	}
+}
+
+func TestPlanRefuses(t *testing.T) {
+	none, err := Parse("f", []byte("name: none\ndownstream: none\nload: {connections: [1]}\nsuts: [{name: s, url: 'http://h'}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		name string
+		exp  *record.Experiment
+		opts Options
+		want string
+	}{
+		{"unknown SUT", nil, Options{SUTs: []string{"virtal"}}, "--sut virtal: the experiment article has no such SUT; did you mean virtual?; it has platform, virtual, webflux"},
+		{"twice", nil, Options{SUTs: []string{"all", "virtual"}}, "--sut virtual: virtual is asked for twice"},
+		{"custom twice", nil, Options{SUTs: []string{"m=a {{port}}", "m=b {{port}}"}}, "--sut m=b {{port}}: m is asked for twice"},
+		{"custom with an own name", nil, Options{SUTs: []string{"virtual=a {{port}}"}}, "--sut virtual=a {{port}}: the experiment article has its own virtual"},
+		{"no port", nil, Options{SUTs: []string{"m=srv 8080"}}, "--sut m=srv 8080: the command has no {{port}}"},
+		{"empty command", nil, Options{SUTs: []string{"m="}}, "--sut m=: the command is empty"},
+		{"open quote", nil, Options{SUTs: []string{"m=srv '{{port}}"}}, "--sut m=srv '{{port}}: in the command, column 5: this single quote"},
+		{"unknown placeholder", nil, Options{SUTs: []string{"m=srv {{port}} {{x}}"}}, "--sut m=srv {{port}} {{x}}: unknown placeholder {{x}}"},
+		{"https", nil, Options{SUTs: []string{"m=https://h"}}, "--sut m=https://h: only http:// URLs"},
+		{"no host", nil, Options{SUTs: []string{"m=http://"}}, "--sut m=http://: not a URL"},
+		{"bad name", nil, Options{SUTs: []string{"a b=srv {{port}}"}}, `--sut a b=srv {{port}}: "a b": a SUT's name is`},
+		{"all as a name", nil, Options{SUTs: []string{"all=srv {{port}}"}}, `--sut all=srv {{port}}: "all": "all" cannot be`},
+		{"rounds", nil, Options{Rounds: ptr(0)}, "--rounds 0: want 1 or more"},
+		{"forks", nil, Options{Forks: ptr(-1)}, "--forks -1: want 1 or more"},
+		{"duration", nil, Options{Duration: ptr(time.Duration(0))}, "--duration 0s: want more than 0"},
+		{"timeout", nil, Options{Timeout: ptr(-time.Second)}, "--timeout -1s: want more than 0"},
+		{"delay", nil, Options{Delay: ptr(-time.Second)}, "--delay -1s: want 0 or more"},
+		{"path", nil, Options{Path: ptr("call")}, `--path "call": a path begins with /`},
+		{"JDK not there", nil, Options{JDK: "99"}, "platform: no JDK 99 here"},
+		{"delay without downstream", none, Options{Delay: ptr(time.Second)}, "--delay 1s: the experiment none has no downstream"},
+		{"downstream without downstream", none, Options{SUTs: []string{"m=a {{port}} {{downstream}}"}}, "--sut m=a {{port}} {{downstream}}: {{downstream}}: the experiment none has no downstream"},
+		{"no stand-in", none, Options{Standins: true}, "nothing to run: s is skipped, it has no stand-in"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			exp := tc.exp
+			if exp == nil {
+				exp = article(t)
+			}
+			_, err := NewPlan(exp, tc.opts, machine)
+			if err == nil || !strings.HasPrefix(err.Error(), tc.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("got  %v\nwant %s…", err, tc.want)
+			}
+		})
+	}
+}
+
+// TestPlanWithoutJDK: the stand-ins take the apps' places and it is said, unless
+// a JDK was asked for; a custom SUT runs as it is.
+func TestPlanWithoutJDK(t *testing.T) {
+	bare := Facts{NoApps: "no JDK 21 or later was found"}
+	p, err := NewPlan(article(t), Options{SUTs: []string{"all", "m=a {{port}}"}}, bare)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !p.Standins || p.Note != "no JDK 21 or later was found; the stand-ins run in place of the apps" || p.Needs.JDK {
+		t.Errorf("standins %v, note %q, needs %+v", p.Standins, p.Note, p.Needs)
+	}
+	kinds := []string{}
+	for _, s := range p.SUTs {
+		kinds = append(kinds, s.Kind)
+	}
+	if want := []string{KindStandin, KindStandin, KindStandin, KindCommand}; !reflect.DeepEqual(kinds, want) {
+		t.Errorf("kinds = %v", kinds)
+	}
+	if _, err := NewPlan(article(t), Options{JDK: "21"}, bare); err == nil || err.Error() != "platform cannot run: no JDK 21 or later was found" {
+		t.Errorf("with --jdk: %v", err)
+	}
+	p, err = NewPlan(article(t), Options{SUTs: []string{"m=a {{port}}"}}, bare)
+	if err != nil || p.Standins || p.Note != "" {
+		t.Errorf("a custom SUT alone: %+v, %v", p, err)
+	}
+}
+
+func TestPlanOptions(t *testing.T) {
+	e := article(t)
+	p, err := NewPlan(e, Options{Connections: []int{5, 3}, Rounds: ptr(1), Forks: ptr(2), Duration: ptr(time.Second), Timeout: ptr(2 * time.Second),
+		Delay: ptr(time.Duration(0)), Path: ptr("/hello"), Warmup: &record.Warmup{}, JDK: "25", Boot: "3.5.7"}, machine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := p.Experiment.Load
+	if !reflect.DeepEqual(l.Connections, []int{5, 3}) || l.Rounds != 1 || l.Duration.Seconds() != 1 || l.Timeout.Seconds() != 2 || p.Warms() || p.Experiment.Downstream.Delay != 0 {
+		t.Errorf("load %+v, downstream %+v", l, p.Experiment.Downstream)
+	}
+	s := p.SUTs[0]
+	if s.Path != "/hello" || s.Ready.Path != "/hello" || s.JDKHome != "/jdk25" || s.Boot != "3.5.7" || s.SUT.JDK != "25" {
+		t.Errorf("sut = %+v", s)
+	}
+	if len(p.Cells) != 12 || p.Cells[6].Fork != 2 {
+		t.Errorf("cells = %v", p.Cells)
+	}
+	if want := article(t); !reflect.DeepEqual(e, want) {
+		t.Error("NewPlan changed the experiment it was given")
+	}
+	quick, err := NewPlan(e, Options{Quick: true}, machine)
+	if err != nil || !quick.Experiment.Quick || len(quick.Cells) != 6 || quick.Experiment.Load.Duration.Seconds() != 3 {
+		t.Errorf("quick: %+v, %v", quick, err)
+	}
+}
+
+func TestSUTArgv(t *testing.T) {
+	p, err := NewPlan(article(t), Options{}, machine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	argv, _, err := p.SUTs[1].Argv(Placeholders{"port": "1", "downstream": "http://127.0.0.1:2", "apps": "/cache"})
+	want := "/jdk/bin/java -Xmx1g -Xms256m -XX:+UseG1GC -jar /cache/mvc/mvc.jar --server.port=1 --lab.downstream=http://127.0.0.1:2 --spring.threads.virtual.enabled=true"
+	if err != nil || strings.Join(argv, " ") != want {
+		t.Errorf("got  %s, %v\nwant %s", strings.Join(argv, " "), err, want)
+	}
+	load := p.LoadArgv(p.SUTs[1], p.SUTs[1].BaseURL(1), 100, true)
+	if want := "/bin/loomlab load http://127.0.0.1:1/call -c 100 -d 10s --timeout 10s --samples --json --hold"; strings.Join(load, " ") != want {
+		t.Errorf("got  %s\nwant %s", strings.Join(load, " "), want)
+	}
+}
+
+func TestDownstreamArgv(t *testing.T) {
+	d := record.Downstream{Delay: record.Duration(time.Second), Jitter: "5ms", Faults: []string{"reset:0.1", "slow"}, Seed: 7,
+		KeepAlive: record.KeepAlive{MaxRequests: 100, IdleTimeout: record.Duration(30 * time.Second), MaxIdle: 200}}
+	p := &Plan{Experiment: record.Experiment{Downstream: &d}}
+	want := "loomlab downstream --listen 127.0.0.1:5 --delay 1s --jitter 5ms --max-requests 100 --idle-timeout 30s --max-idle 200 --fault reset:0.1 --fault slow --seed 7 --json"
+	if got := strings.Join(p.DownstreamArgv("127.0.0.1:5"), " "); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if got := (&Plan{}).DownstreamArgv("x"); got != nil {
+		t.Errorf("without a downstream: %q", got)
+	}
+}
+
+func TestParseConnections(t *testing.T) {
+	for text, want := range map[string][]int{"100": {100}, "200,100": {200, 100}, "1, 2": {1, 2}} {
+		if got, err := ParseConnections(text); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("ParseConnections(%q) = %v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "0", "-1", "+1", "1e3", "100,,200", "100,", ",", "1000001", "1.5", "a", "0x10", "100,100", "99999999999999999999"} {
+		_, err := ParseConnections(text)
+		if err == nil || !strings.HasPrefix(err.Error(), "--connections "+text+": ") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("ParseConnections(%q): %v", text, err)
+		}
+	}
+}
+
+func TestParseWarmup(t *testing.T) {
+	five := record.Duration(5 * time.Second)
+	for text, want := range map[string]record.Warmup{"none": {}, "5s": {Min: five, Max: five}} {
+		if got, err := ParseWarmup(text); err != nil || got != want {
+			t.Errorf("ParseWarmup(%q) = %v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "0", "0s", "-1s", "5", "off"} {
+		if _, err := ParseWarmup(text); err == nil || !strings.HasPrefix(err.Error(), "--warmup "+text+": ") {
+			t.Errorf("ParseWarmup(%q): %v", text, err)
+		}
+	}
+}
+
+func TestNeedsLacking(t *testing.T) {
+	n := Needs{LoadFDs: 3064, SUTFDs: 6256, LocalPorts: 3000, MemoryBytes: 2 << 30}
+	if got := n.Lacking(Facts{}); got != nil {
+		t.Errorf("what is not known constrains: %q", got)
+	}
+	got := n.Lacking(Facts{FDLimit: 4096, LocalPorts: 51, MemoryBytes: 1 << 30})
+	if len(got) != 3 || !strings.Contains(got[0], "a SUT opens 6256 descriptors") || !strings.Contains(got[0], "4096") ||
+		!strings.Contains(got[1], "3000 local ports") || !strings.Contains(got[2], "2048 MiB") {
+		t.Errorf("lacking = %q", got)
+	}
+}
+
+func TestHeapBytes(t *testing.T) {
+	for _, tc := range []struct {
+		flags []string
+		want  int64
+	}{
+		{[]string{"-Xmx1g"}, 1 << 30},
+		{[]string{"-Xmx1g", "-Xmx512m"}, 512 << 20},
+		{[]string{"-Xmx2048K"}, 2 << 20},
+		{[]string{"-Xmx1048576"}, 1 << 20},
+		{[]string{"-Xmx"}, 1 << 30},
+		{nil, 1 << 30},
+	} {
+		if got := heapBytes(tc.flags, 4<<30); got != tc.want {
+			t.Errorf("heapBytes(%q) = %d; want %d", tc.flags, got, tc.want)
+		}
+	}
+}
