@@ -10,7 +10,8 @@ type Result struct {
 	Target         string           `json:"target"`
 	Mode           string           `json:"mode"` // "closed" or "open"
 	Started        time.Time        `json:"started"`
-	Seconds        float64          `json:"seconds"` // measured length of the window
+	Seconds        float64          `json:"seconds"`     // measured length of the window
+	RequestedS     *float64         `json:"requested_s"` // the length that was asked for; null with a number of requests
 	Connections    Connections      `json:"connections"`
 	Requests       Requests         `json:"requests"`
 	ThroughputPerS *float64         `json:"throughput_per_s"` // ok ÷ seconds
@@ -27,7 +28,10 @@ type Result struct {
 	Warmup      *Warmup        `json:"warmup"`
 	Engine      *Engine        `json:"engine"`
 	Histogram   string         `json:"histogram"` // HdrHistogram V2, compressed, base64; µs, 1 µs to 1 h, 3 digits
-	Warnings    []string       `json:"warnings"`
+	// Examples has the first error of each class and the first body of each
+	// status that was not 2xx, shortened.
+	Examples map[string]string `json:"examples"`
+	Warnings []string          `json:"warnings"`
 }
 
 // Connections accounts for the connections of a window.
@@ -37,8 +41,14 @@ type Connections struct {
 	Answered    int   `json:"answered"` // got at least one answer before the window opened
 	Opened      int64 `json:"opened"`   // connects that succeeded, first ones and reconnects
 	// OpenedInWindow counts the reconnects of the window alone.
-	OpenedInWindow *int64          `json:"opened_in_window"`
-	Failed         ConnectFailures `json:"failed"`
+	OpenedInWindow *int64 `json:"opened_in_window"`
+	// ClosedByServer counts, in the window, the connections that the server ended
+	// between two requests, announced or not. They are reconnects, no errors.
+	ClosedByServer int64 `json:"closed_by_server"`
+	// Retried counts, in the window, requests that met such an end on their way
+	// and were sent again on a new connection, their clock running on.
+	Retried int64           `json:"retried"`
+	Failed  ConnectFailures `json:"failed"`
 }
 
 // ConnectFailures are connects that failed, by class. They are never requests.
@@ -102,6 +112,8 @@ type Open struct {
 	Scheduled         int64    `json:"scheduled"`
 	NotStarted        int64    `json:"not_started"`
 	LatencyFromSendMS *Latency `json:"latency_from_send_ms"`
+	Late              int64    `json:"late"`      // started more than 10 ms after their time
+	PacingMS          *Latency `json:"pacing_ms"` // how late the engine started requests for which a connection was free
 }
 
 // TargetResult is the share of one weighted target.
@@ -116,10 +128,12 @@ type TargetResult struct {
 
 // Warmup is the load before the window, kept out of every other figure.
 type Warmup struct {
-	Seconds  float64 `json:"seconds"`
-	Requests int64   `json:"requests"`
-	Errors   int64   `json:"errors"`
-	Steady   *bool   `json:"steady"` // null when nobody judged
+	Seconds   float64  `json:"seconds"`
+	Requests  int64    `json:"requests"`
+	Errors    int64    `json:"errors"`
+	Steady    *bool    `json:"steady"`   // null when nobody judged
+	FirstMS   *float64 `json:"first_ms"` // the very first answer: how cold the SUT was
+	LatencyMS *Latency `json:"latency_ms"`
 }
 
 // Engine is what the load engine itself cost, over the window only.
@@ -147,8 +161,9 @@ type Event struct {
 
 // Sample is one second of load in any phase.
 type Sample struct {
-	Phase     string   `json:"phase"` // connect, warmup, lead-in, window, drain
-	OK        int64    `json:"ok"`    // in this second, as the other counts
+	Phase     string   `json:"phase"`   // connect, warmup, lead-in, window, drain
+	Seconds   float64  `json:"seconds"` // what it covers: 1, but for the last one of a window and of the drain
+	OK        int64    `json:"ok"`      // in this second, as the other counts
 	Non2xx    int64    `json:"non_2xx"`
 	Errors    int64    `json:"errors"`
 	Opened    int64    `json:"opened"`    // connects that succeeded
