@@ -1,0 +1,268 @@
+package lab
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+
+	"loomlab/testdata"
+)
+
+// DefaultBoot is the Spring Boot version that the apps are built with.
+const DefaultBoot = "4.0.8"
+
+// AppNames are the apps of testdata/apps, by the names of their Maven modules.
+var AppNames = []string{"mvc", "webflux"}
+
+// App is a built app, unpacked: it starts from a plain class path with
+// `java <flags> -jar <Jar> <arguments>`.
+type App struct {
+	Name string
+	Dir  string // holds the jar and its lib folder
+	Jar  string
+}
+
+// Apps are the apps of one build.
+type Apps struct {
+	Dir  string // a folder for each app, and the single-file Java tiers in tools
+	Boot string
+	List []App
+}
+
+// App is the app of that name.
+func (a Apps) App(name string) (App, bool) {
+	for _, app := range a.List {
+		if app.Name == name {
+			return app, true
+		}
+	}
+	return App{}, false
+}
+
+// BuildOptions say which build of the apps is meant.
+type BuildOptions struct {
+	Boot  string       // Spring Boot version; empty for [DefaultBoot]
+	JDK   JDK          // compiles and unpacks; see [CompilerFor]
+	Cache string       // where builds are kept; empty for loomlab/apps in the user's cache folder
+	Log   func(string) // told of the progress, a line at a time; may be nil
+}
+
+// bootPattern is 3.5 and later; it also keeps the version harmless in a path and
+// an argument.
+var bootPattern = regexp.MustCompile(`^(3\.[5-9]|4\.\d+)\.\d+(-[A-Za-z0-9.]+)?$`)
+
+func (o BuildOptions) resolve() (BuildOptions, error) {
+	if o.Boot == "" {
+		o.Boot = DefaultBoot
+	}
+	if !bootPattern.MatchString(o.Boot) {
+		return o, fmt.Errorf("--boot %q: the apps build with Spring Boot 3.5 and 4.x, such as %s or 3.5.7", o.Boot, DefaultBoot)
+	}
+	if o.Cache == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return o, fmt.Errorf("no folder to keep the jars in: %w", err)
+		}
+		o.Cache = filepath.Join(cache, "loomlab", "apps")
+	}
+	if o.Log == nil {
+		o.Log = func(string) {}
+	}
+	return o, nil
+}
+
+// dir is where this build is kept: sources, Boot and JDK decide what is in it.
+func (o BuildOptions) dir() (string, error) {
+	hash, err := hashSources(testdata.Apps)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(o.Cache, fmt.Sprintf("%s-boot%s-jdk%d", hash, o.Boot, o.JDK.Major)), nil
+}
+
+// CachedApps returns the apps if that build is there already; it starts nothing.
+func CachedApps(o BuildOptions) (Apps, bool) {
+	o, err := o.resolve()
+	if err != nil {
+		return Apps{}, false
+	}
+	dir, err := o.dir()
+	if err != nil {
+		return Apps{}, false
+	}
+	apps := Apps{Dir: dir, Boot: o.Boot}
+	for _, name := range AppNames {
+		app := App{Name: name, Dir: filepath.Join(dir, name), Jar: filepath.Join(dir, name, name+".jar")}
+		if _, err := os.Stat(app.Jar); err != nil {
+			return Apps{}, false
+		}
+		apps.List = append(apps.List, app)
+	}
+	return apps, true
+}
+
+// BuildApps returns the apps, building them from the embedded sources unless
+// that build is cached. A build appears in the cache whole or not at all. Only a
+// build needs Maven and, the first time, the network.
+func BuildApps(ctx context.Context, o BuildOptions) (Apps, error) {
+	o, err := o.resolve()
+	if err != nil {
+		return Apps{}, err
+	}
+	if apps, ok := CachedApps(o); ok {
+		return apps, nil
+	}
+	if o.JDK.JRE {
+		return Apps{}, fmt.Errorf("%v has no compiler: the apps must be built with a JDK", o.JDK)
+	}
+	dir, err := o.dir()
+	if err != nil {
+		return Apps{}, err
+	}
+	if err := os.MkdirAll(o.Cache, 0o755); err != nil {
+		return Apps{}, fmt.Errorf("cannot keep the jars: %w", err)
+	}
+	unlock, err := lockBuild(ctx, dir+".lock", o.Log)
+	if err != nil {
+		return Apps{}, err
+	}
+	defer unlock()
+	if apps, ok := CachedApps(o); ok { // built while we waited for the lock
+		return apps, nil
+	}
+	if err := buildInto(ctx, o, dir); err != nil {
+		return Apps{}, err
+	}
+	apps, ok := CachedApps(o)
+	if !ok {
+		return Apps{}, fmt.Errorf("the build left no jars in %s", dir)
+	}
+	return apps, nil
+}
+
+// buildInto builds in a folder beside dir and renames it. The caller has the lock.
+func buildInto(ctx context.Context, o BuildOptions, dir string) (err error) {
+	work := dir + ".work"
+	// Under the lock, whatever is there was left by a build that was killed.
+	for _, stale := range []string{work, dir} {
+		if err := os.RemoveAll(stale); err != nil {
+			return fmt.Errorf("cannot clear an unfinished build: %w", err)
+		}
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
+
+	sources, out := filepath.Join(work, "sources"), filepath.Join(work, "out")
+	if err := copySources(testdata.Apps, sources); err != nil {
+		return fmt.Errorf("cannot write the sources: %w", err)
+	}
+	if err := runMaven(ctx, o, sources, dir+".log"); err != nil {
+		return err
+	}
+	for _, name := range AppNames {
+		if err := unpack(ctx, o.JDK, filepath.Join(sources, name, "target", name+".jar"), filepath.Join(out, name)); err != nil {
+			return err
+		}
+	}
+	if tools := filepath.Join(sources, "tools"); isFolder(tools) {
+		if err := os.Rename(tools, filepath.Join(out, "tools")); err != nil {
+			return err
+		}
+	}
+	return os.Rename(out, dir)
+}
+
+// unpack turns a Boot jar into a folder with a thin jar and its libraries, which
+// starts faster than nested jars and is how Boot recommends to run in production.
+func unpack(ctx context.Context, jdk JDK, jar, dir string) error {
+	cmd := toolCommand(ctx, jdk.Java, "-Djarmode=tools", "-jar", jar, "extract", "--destination", dir)
+	var out opening
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := runTool(cmd); err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return fmt.Errorf("cannot unpack %s: %w: %s", filepath.Base(jar), err, printable(firstLine(out.String())))
+	}
+	return nil
+}
+
+// walkSources calls f for every source file, in the order of their names.
+func walkSources(sources fs.FS, f func(path string, content []byte) error) error {
+	return fs.WalkDir(sources, "apps", func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && entry.Name() == "target":
+			return fs.SkipDir // left by a build in place
+		case entry.IsDir():
+			return nil
+		}
+		content, err := fs.ReadFile(sources, path)
+		if err != nil {
+			return err
+		}
+		return f(strings.TrimPrefix(path, "apps/"), content)
+	})
+}
+
+func hashSources(sources fs.FS) (string, error) {
+	sum := sha256.New()
+	err := walkSources(sources, func(path string, content []byte) error {
+		fmt.Fprintf(sum, "%d %s %d ", len(path), path, len(content))
+		sum.Write(content)
+		return nil
+	})
+	return fmt.Sprintf("%x", sum.Sum(nil)[:6]), err
+}
+
+func copySources(sources fs.FS, dir string) error {
+	return walkSources(sources, func(path string, content []byte) error {
+		file := filepath.Join(dir, path)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return err
+		}
+		return os.WriteFile(file, content, 0o644)
+	})
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// lockBuild keeps two processes from building the same apps. The file stays:
+// removing it would let a third lock another file of the same name.
+func lockBuild(ctx context.Context, path string, log func(string)) (unlock func(), err error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("cannot lock the build: %w", err)
+	}
+	for said := false; ; {
+		err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return func() { file.Close() }, nil
+		}
+		if err != syscall.EWOULDBLOCK && err != syscall.EINTR {
+			file.Close()
+			return nil, fmt.Errorf("cannot lock the build: %s: %w", path, err)
+		}
+		if !said {
+			log("another loomlab is building these apps; waiting for it")
+			said = true
+		}
+		select {
+		case <-ctx.Done():
+			file.Close()
+			return nil, context.Cause(ctx)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,249 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/fstest"
+	"time"
+)
+
+// fakeTools puts an mvn with the given body alone on the PATH, beside the
+// system's own folders, and returns options whose JDK unpacks what it built.
+func fakeTools(t *testing.T, mvn string) BuildOptions {
+	t.Helper()
+	dir := t.TempDir()
+	script(t, filepath.Join(dir, "bin", "mvn"), mvn)
+	t.Setenv("PATH", filepath.Join(dir, "bin")+":/usr/bin:/bin")
+	java := script(t, filepath.Join(dir, "jdk", "bin", "java"), `
+[ "$1 $2 $4 $5" = "-Djarmode=tools -jar extract --destination" ] || exit 9
+mkdir -p "$6/lib" && cp "$3" "$6/"`)
+	return BuildOptions{
+		JDK:   JDK{Home: filepath.Join(dir, "jdk"), Java: java, Version: "25.0.3", Major: 25},
+		Cache: filepath.Join(dir, "cache"),
+	}
+}
+
+// goodMaven builds empty jars; it counts its runs and keeps its arguments.
+const goodMaven = `
+echo run >> "$(dirname "$0")/runs"
+echo "$JAVA_HOME $*" > "$(dirname "$0")/call"
+echo '[INFO] Building mvc 1                                [3/4]'
+[ -f mvnw ] && [ -f .mvn/wrapper/maven-wrapper.properties ] || exit 8
+for app in mvc webflux; do mkdir -p $app/target; echo jar > $app/target/$app.jar; done`
+
+func TestBuildAppsOnce(t *testing.T) {
+	o := fakeTools(t, goodMaven)
+	var said []string
+	o.Log = func(line string) { said = append(said, line) }
+	if apps, ok := CachedApps(o); ok {
+		t.Fatalf("cached before the build: %v", apps)
+	}
+	apps, err := BuildApps(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range AppNames {
+		app, ok := apps.App(name)
+		if content, err := os.ReadFile(app.Jar); !ok || err != nil || string(content) != "jar\n" || app.Dir != filepath.Dir(app.Jar) {
+			t.Errorf("%s: %+v %v %v", name, app, ok, err)
+		}
+	}
+	if !strings.HasSuffix(apps.Dir, "-boot"+DefaultBoot+"-jdk25") {
+		t.Errorf("kept in %s", apps.Dir)
+	}
+	if text := strings.Join(said, "\n"); !strings.Contains(text, "building mvc (3 of 4)") {
+		t.Errorf("progress: %s", text)
+	}
+	mvn := filepath.Join(filepath.Dir(o.JDK.Home), "bin")
+	call, _ := os.ReadFile(filepath.Join(mvn, "call"))
+	if text := string(call); !strings.HasPrefix(text, o.JDK.Home+" ") || !strings.Contains(text, "-Dboot.version="+DefaultBoot+" package") {
+		t.Errorf("Maven was called with %q", text)
+	}
+
+	// From now on neither Maven nor Java is needed.
+	t.Setenv("PATH", "")
+	again, err := BuildApps(t.Context(), BuildOptions{JDK: JDK{Major: 25, JRE: true}, Cache: o.Cache})
+	if err != nil || again.Dir != apps.Dir {
+		t.Errorf("cached: %v, %v", again, err)
+	}
+	if _, ok := CachedApps(BuildOptions{Boot: "3.5.7", JDK: o.JDK, Cache: o.Cache}); ok {
+		t.Error("another Boot version is cached too")
+	}
+}
+
+func TestBuildAppsWithBoot3(t *testing.T) {
+	o := fakeTools(t, goodMaven)
+	o.Boot = "3.5.7"
+	if _, err := BuildApps(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	call, _ := os.ReadFile(filepath.Join(filepath.Dir(o.JDK.Home), "bin", "call"))
+	if !strings.Contains(string(call), "-Dboot.version=3.5.7 -Pboot3 package") {
+		t.Errorf("Maven was called with %q", call)
+	}
+}
+
+func TestBuildAppsRefusesBootVersions(t *testing.T) {
+	for _, boot := range []string{"3.4.9", "2.7.18", "5.0.0", "4.0", "../..", "4.0.8 -X", "latest"} {
+		o := BuildOptions{Boot: boot, Cache: t.TempDir()}
+		if _, err := BuildApps(t.Context(), o); err == nil || !strings.Contains(err.Error(), "--boot") {
+			t.Errorf("--boot %q: %v", boot, err)
+		}
+	}
+}
+
+func TestBuildAppsTogether(t *testing.T) {
+	o := fakeTools(t, goodMaven+"\nsleep 0.3")
+	var wg sync.WaitGroup
+	for range 3 {
+		wg.Go(func() {
+			if _, err := BuildApps(t.Context(), o); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	runs, _ := os.ReadFile(filepath.Join(filepath.Dir(o.JDK.Home), "bin", "runs"))
+	if string(runs) != "run\n" {
+		t.Errorf("Maven ran %d times", strings.Count(string(runs), "run"))
+	}
+}
+
+func TestBuildAppsSaysWhyMavenFailed(t *testing.T) {
+	o := fakeTools(t, `
+echo '[INFO] Scanning for projects...'
+printf '[ERROR] cannot find \033[31msymbol in %s/mvc/A.java\n' "$PWD"
+echo '[ERROR] To see the full stack trace of the errors, re-run Maven with the -e switch.'
+echo '[ERROR] [Help 1] somewhere'
+exit 1`)
+	_, err := BuildApps(t.Context(), o)
+	if err == nil || errors.Is(err, ErrNoMaven) {
+		t.Fatalf("error: %v", err)
+	}
+	text := err.Error()
+	if !strings.Contains(text, "[ERROR] cannot find") || !strings.Contains(text, "exit status 1") || !strings.Contains(text, "apps/mvc/A.java") {
+		t.Errorf("it does not say why: %s", text)
+	}
+	if strings.Contains(text, "\x1b") || strings.Contains(text, "Help 1") || strings.Contains(text, "Scanning") {
+		t.Errorf("it says too much: %q", text)
+	}
+	onlyLockAndLog(t, o)
+}
+
+func TestBuildAppsWithoutMaven(t *testing.T) {
+	o := fakeTools(t, "")
+	// No mvn, and a shell whose wrapper cannot download.
+	bin := t.TempDir()
+	script(t, filepath.Join(bin, "sh"), "echo 'wget: Failed to fetch it' >&2; exit 1")
+	t.Setenv("PATH", bin)
+	_, err := BuildApps(t.Context(), o)
+	if !errors.Is(err, ErrNoMaven) || !strings.Contains(err.Error(), "Failed to fetch") {
+		t.Errorf("error: %v", err)
+	}
+	onlyLockAndLog(t, o)
+}
+
+func TestBuildAppsCancelled(t *testing.T) {
+	o := fakeTools(t, `
+sleep 60 &
+echo "$$ $!" > "$(dirname "$0")/pids.new" && mv "$(dirname "$0")/pids.new" "$(dirname "$0")/pids"
+wait`)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stopped := errors.New("stopped by the user")
+	pidFile := filepath.Join(filepath.Dir(o.JDK.Home), "bin", "pids")
+	go func() {
+		for ctx.Err() == nil {
+			if _, err := os.Stat(pidFile); err == nil {
+				cancel(stopped)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}()
+	if _, err := BuildApps(ctx, o); !errors.Is(err, stopped) {
+		t.Errorf("error: %v", err)
+	}
+	pids, err := os.ReadFile(pidFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range strings.Fields(string(pids)) {
+		pid, _ := strconv.Atoi(word)
+		if !goneSoon(pid) {
+			t.Errorf("process %d of Maven is still there", pid)
+		}
+	}
+	onlyLockAndLog(t, o)
+}
+
+func TestBuildAppsNeedsACompiler(t *testing.T) {
+	o := fakeTools(t, goodMaven)
+	o.JDK.JRE = true
+	if _, err := BuildApps(t.Context(), o); err == nil || !strings.Contains(err.Error(), "no compiler") {
+		t.Errorf("error: %v", err)
+	}
+}
+
+// onlyLockAndLog checks that nothing of a failed build is left in the cache.
+func onlyLockAndLog(t *testing.T, o BuildOptions) {
+	t.Helper()
+	entries, err := os.ReadDir(o.Cache)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if ext := filepath.Ext(e.Name()); ext != ".lock" && ext != ".log" {
+			t.Errorf("left behind: %s", e.Name())
+		}
+	}
+}
+
+// goneSoon waits for a process that was killed but may not be reaped yet: a zombie
+// whose parent died first belongs to init.
+func goneSoon(pid int) bool {
+	for range 300 {
+		if syscall.Kill(pid, 0) == syscall.ESRCH {
+			return true
+		}
+		if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil && strings.Contains(string(stat), ") Z ") {
+			return true
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return false
+}
+
+func TestHashSources(t *testing.T) {
+	hash := func(files fstest.MapFS) string {
+		t.Helper()
+		h, err := hashSources(files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
+	base := hash(fstest.MapFS{"apps/pom.xml": file("a"), "apps/mvc/B.java": file("b")})
+	if again := hash(fstest.MapFS{"apps/mvc/B.java": file("b"), "apps/pom.xml": file("a")}); again != base {
+		t.Errorf("not stable: %s and %s", base, again)
+	}
+	if built := hash(fstest.MapFS{"apps/pom.xml": file("a"), "apps/mvc/B.java": file("b"), "apps/mvc/target/mvc.jar": file("x")}); built != base {
+		t.Error("a build in place changes the hash")
+	}
+	for name, changed := range map[string]fstest.MapFS{
+		"content": {"apps/pom.xml": file("a"), "apps/mvc/B.java": file("c")},
+		"name":    {"apps/pom.xml": file("a"), "apps/mvc/C.java": file("b")},
+		"split":   {"apps/pom.xml": file("ab"), "apps/mvc/B.java": file("")},
+	} {
+		if hash(changed) == base {
+			t.Errorf("another %s has the same hash", name)
+		}
+	}
+}
