@@ -23,7 +23,7 @@ func SelectJDK(ctx context.Context, found []JDK, want string) (JDK, error) {
 		return JDK{}, fmt.Errorf("%w (%s); install one, or name its folder with --jdk or JAVA_HOME", ErrNoJDK, listJDKs(found))
 	case versionPattern.MatchString(want):
 		if majorOf(want) < MinJDK {
-			return JDK{}, fmt.Errorf("--jdk %s is too old: the apps need %d or newer", want, MinJDK)
+			return JDK{}, fmt.Errorf("--jdk %s is too old: the apps need %d or newer (%s)", want, MinJDK, listJDKs(found))
 		}
 		if best, ok := newest(found, func(j JDK) bool { return hasVersion(j.Version, want) }); ok {
 			return best, nil

@@ -17,7 +17,7 @@ import (
 var ErrNoMaven = errors.New("no Maven")
 
 // mavenCommand is Maven on the PATH, or else the wrapper among the sources.
-func mavenCommand(sources string) (argv []string, own bool) {
+func mavenCommand(sources string) (argv []string, onPath bool) {
 	if mvn, err := exec.LookPath("mvn"); err == nil {
 		return []string{mvn}, true
 	}
@@ -37,12 +37,16 @@ func runMaven(ctx context.Context, o BuildOptions, sources, logPath string) erro
 	defer log.Close()
 
 	argv, onPath := mavenCommand(sources)
+	maven := argv[0]
+	if !onPath {
+		maven = "the Maven wrapper"
+	}
 	argv = append(argv, "--batch-mode", "--no-transfer-progress", "-Dstyle.color=never", "-Dboot.version="+o.Boot)
 	if strings.HasPrefix(o.Boot, "3.") {
 		argv = append(argv, "-Pboot3")
 	}
 	argv = append(argv, "package")
-	o.Log(fmt.Sprintf("building the apps with Spring Boot %s, %v and %s; a first build downloads its jars from Maven Central", o.Boot, o.JDK, argv[0]))
+	o.Log(fmt.Sprintf("building the apps with Spring Boot %s, %v and %s; a first build downloads its jars from Maven Central", o.Boot, o.JDK, maven))
 
 	cmd := toolCommand(ctx, argv[0], argv[1:]...)
 	cmd.Dir = sources
