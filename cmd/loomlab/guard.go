@@ -1,0 +1,31 @@
+package main
+
+import (
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"loomlab/lab"
+)
+
+// guardCommand is hidden: the orchestrator puts it around every child.
+func guardCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "guard",
+		Usage:     "run a command and end all its descendants when it, or the orchestrator, ends",
+		ArgsUsage: "-- COMMAND [ARG…]",
+		Hidden:    true,
+		Flags: []cli.Flag{
+			&cli.DurationFlag{Name: "grace", Value: 5 * time.Second, Usage: "time between TERM and KILL"},
+		},
+		Action: func(c *cli.Context) error {
+			if !c.Args().Present() {
+				return usagef("guard: no command; usage: loomlab guard -- COMMAND [ARG…]")
+			}
+			if code := lab.Guard(c.Args().Slice(), c.Duration("grace")); code != 0 {
+				return &statusError{code: code}
+			}
+			return nil
+		},
+	}
+}

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"loomlab/lab"
+	"loomlab/lab/record"
+	"loomlab/lab/report"
+)
+
+func runCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "run",
+		Usage:     "run an experiment: start the tiers, climb the ladder, show the table",
+		ArgsUsage: "[EXPERIMENT | FILE.yaml]",
+		Description: "Without an argument the experiment is `article`; `loomlab list` shows all. A name with / or .yaml is a file.\n" +
+			"With any --sut exactly those named run, in that order; --sut all stands for the experiment's own.\n\n" +
+			"Exit status: 0 every cell was measured; 1 a cell failed; 2 usage, file or build, nothing measured; 130 and 143 by signal, finished cells saved.",
+		Flags: []cli.Flag{
+			&cli.StringSliceFlag{Name: "sut", Usage: "`NAME`, all, 'name=command line with {{port}} and {{downstream}}' or 'name=http://…' (repeatable)"},
+			&cli.StringFlag{Name: "connections", Usage: "ladder, such as `100,1000,3000`"},
+			&cli.IntFlag{Name: "rounds", Usage: "windows on each rung"},
+			&cli.IntFlag{Name: "forks", Usage: "fresh processes of each SUT"},
+			&cli.DurationFlag{Name: "duration", Usage: "length of a window"},
+			&cli.DurationFlag{Name: "delay", Usage: "delay of the downstream"},
+			&cli.StringFlag{Name: "path", Usage: "path to request"},
+			&cli.DurationFlag{Name: "timeout", Usage: "limit of one request"},
+			&cli.StringFlag{Name: "warmup", Usage: "warm-up of each rung: a `TIME` or none (default: until steady)"},
+			&cli.BoolFlag{Name: "standins", Usage: "run the Go stand-ins in place of the experiment's SUTs"},
+			&cli.StringFlag{Name: "jdk", Usage: "JDK of the apps: a major version or a `PATH`"},
+			&cli.StringFlag{Name: "boot", Usage: "Spring Boot version of the apps"},
+			&cli.BoolFlag{Name: "quick", Usage: "one round, windows and warm-ups of 3 s, the first two rungs"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "show the plan, the command lines and the time it takes; start nothing"},
+			&cli.StringFlag{Name: "out", Value: "runs", Usage: "parent `FOLDER` of the run directory"},
+			&cli.BoolFlag{Name: "json", Usage: "print {run, cells} as one JSON document, last; everything else goes to stderr"},
+			&cli.BoolFlag{Name: "quiet", Usage: "no live view: one plain line a cell"},
+		},
+		Action: runExperiment,
+	}
+}
+
+func runExperiment(c *cli.Context) error {
+	if c.NArg() > 1 {
+		return usagef("run takes one experiment, not %d: unexpected %q", c.NArg(), c.Args().Get(1))
+	}
+	exp, err := lab.Load(orDefault(c.Args().First(), "article"))
+	if err != nil {
+		return usagef("%w", err)
+	}
+	opts, err := runOptions(c)
+	if err != nil {
+		return err
+	}
+	jdks := lab.FindJDKs(c.Context)
+	plan, err := lab.NewPlan(exp, opts, planFacts(c.Context, jdks))
+	if err != nil {
+		return usagef("%w", err)
+	}
+	if plan.Note != "" {
+		fmt.Fprintf(c.App.ErrWriter, "note: %s\n", plan.Note)
+	}
+	if c.Bool("dry-run") {
+		return plan.WriteDryRun(c.App.Writer)
+	}
+	ctx, stopped := signalContext(c.Context)
+	defer stopped.stop()
+	if err := prepareApps(ctx, plan, jdks, c.App.ErrWriter); err != nil {
+		if status := stopped.status(); status != 0 {
+			return &statusError{code: status}
+		}
+		return usagef("%w", err)
+	}
+	return conduct(ctx, c, plan, stopped)
+}
+
+// conduct runs the plan and shows what came of it.
+func conduct(ctx context.Context, c *cli.Context, plan *lab.Plan, stopped *signals) error {
+	started := time.Now().UTC()
+	dir, err := record.Create(c.String("out"), plan.Experiment.Name, started)
+	if err != nil {
+		return usagef("cannot make a run directory in %s: %w", c.String("out"), err)
+	}
+	defer dir.Close()
+	run := record.Run{
+		Schema: record.Schema, ID: dir.ID(), Version: version, Args: os.Args, Experiment: plan.Experiment,
+		Standins: plan.Standins, Note: plan.Note, Machine: machine(), Started: started, Order: plan.Order(),
+	}
+	view := newView(c, plan.Experiment)
+	_, runErr := lab.Run(ctx, plan, dir, run, view)
+	view.Done()
+	closeErr := dir.Close()
+
+	saved, err := record.Open(dir.Path())
+	if err != nil {
+		return failedf("the run cannot be read back: %w", err)
+	}
+	if err := showRun(c, saved, dir.Path()); err != nil {
+		return failedf("%w", err)
+	}
+	switch status := stopped.status(); {
+	case status != 0:
+		return &statusError{code: status}
+	case runErr != nil:
+		return failedf("%w", runErr)
+	case closeErr != nil:
+		return failedf("%w", closeErr)
+	case saved.Run.Status != "ok":
+		return &statusError{code: exitFailed}
+	}
+	return nil
+}
+
+// showRun prints the document or the table, and says where the run is kept.
+func showRun(c *cli.Context, saved *record.Saved, path string) error {
+	if c.Bool("json") {
+		return saved.WriteJSON(c.App.Writer)
+	}
+	if err := report.Write(c.App.Writer, saved, "table", tableOptions(c.App.Writer)); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(c.App.Writer, "\nkept in %s; `loomlab report last` shows it again\n", filepath.ToSlash(path))
+	return err
+}
+
+// runOptions reads the flags that change the experiment.
+func runOptions(c *cli.Context) (lab.Options, error) {
+	opts := lab.Options{
+		SUTs: c.StringSlice("sut"), Standins: c.Bool("standins"), JDK: c.String("jdk"), Boot: c.String("boot"), Quick: c.Bool("quick"),
+		Rounds: given(c, "rounds", c.Int), Forks: given(c, "forks", c.Int), Path: given(c, "path", c.String),
+		Duration: given(c, "duration", c.Duration), Delay: given(c, "delay", c.Duration), Timeout: given(c, "timeout", c.Duration),
+	}
+	var err error
+	if c.IsSet("connections") {
+		if opts.Connections, err = lab.ParseConnections(c.String("connections")); err != nil {
+			return opts, usagef("%w", err)
+		}
+	}
+	if c.IsSet("warmup") {
+		warmup, err := lab.ParseWarmup(c.String("warmup"))
+		if err != nil {
+			return opts, usagef("%w", err)
+		}
+		opts.Warmup = &warmup
+	}
+	return opts, nil
+}
+
+// given is the value of a flag that was set, else nil.
+func given[T any](c *cli.Context, name string, get func(string) T) *T {
+	if !c.IsSet(name) {
+		return nil
+	}
+	v := get(name)
+	return &v
+}
+
+func orDefault(value, otherwise string) string {
+	if value == "" {
+		return otherwise
+	}
+	return value
+}
+
+// signals cancels a context at the first signal and ends the program at the second.
+type signals struct {
+	ch     chan os.Signal
+	cancel context.CancelCauseFunc
+	got    chan syscall.Signal
+}
+
+// signalContext returns a context that ends at SIGINT, SIGTERM or SIGHUP. A
+// second signal ends the program at once; the guards then end every child.
+func signalContext(parent context.Context) (context.Context, *signals) {
+	ctx, cancel := context.WithCancelCause(parent)
+	s := &signals{ch: make(chan os.Signal, 4), cancel: cancel, got: make(chan syscall.Signal, 1)}
+	signal.Notify(s.ch, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		first := true
+		for sig := range s.ch {
+			number, _ := sig.(syscall.Signal)
+			if !first {
+				os.Exit(128 + int(number))
+			}
+			first = false
+			s.got <- number
+			cancel(fmt.Errorf("stopped by %v", sig))
+		}
+	}()
+	return ctx, s
+}
+
+// status is the exit status that a signal asks for, or 0 without one.
+func (s *signals) status() int {
+	select {
+	case number := <-s.got:
+		s.got <- number
+		return 128 + int(number)
+	default:
+		return 0
+	}
+}
+
+func (s *signals) stop() {
+	signal.Stop(s.ch)
+	s.cancel(nil)
+}

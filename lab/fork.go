@@ -1,0 +1,297 @@
+package lab
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"time"
+
+	"loomlab/lab/record"
+	"loomlab/probes"
+)
+
+var nan = math.NaN()
+
+// fork is one fresh SUT process with its downstream, and what watches them.
+type fork struct {
+	lab *lab
+	sut *PlannedSUT
+	n   int // from 1
+
+	down       *tier // nil without a downstream
+	downProber *prober
+	downURL    string
+	app        *tier // nil for a SUT that runs already
+	appTree    *probes.Tree
+	prober     *prober
+	port       int
+	url        string // of the SUT, without a path
+	watch      *watch
+	stopWatch  func()
+
+	cold       bool // nothing was warmed up yet
+	hasLab     bool // the SUT answers /lab/…
+	broken     string
+	neverReady bool
+}
+
+// open starts the downstream and the SUT and waits until it is ready. A SUT
+// that fails leaves a fork that is broken, with the reason; the error is for
+// what stops the whole run.
+func (l *lab) open(ctx context.Context, t turn) (*fork, error) {
+	f := &fork{lab: l, sut: t.sut, n: t.fork, cold: true}
+	f.watch = newWatch(func(p record.Point) { _ = l.dir.AppendPoint(p) }) // a lost point of a series is no reason to stop
+	watchCtx, cancel := context.WithCancel(context.Background())
+	f.stopWatch = cancel
+	go f.watch.run(watchCtx)
+	f.watch.begin(record.Point{SUT: f.sut.Name, Fork: f.n, Phase: "start"})
+
+	begin := record.Start{SUT: f.sut.Name, Fork: f.n, Kind: f.sut.Kind, Env: f.sut.Env}
+	l.observer.Phase(fmt.Sprintf("%s: starting", f.sut.Name))
+	err := f.startDownstream(ctx)
+	if err == nil {
+		err = f.startSUT(ctx, &begin)
+	}
+	if ctx.Err() != nil {
+		return f, nil
+	}
+	if err != nil {
+		f.broken, f.neverReady = err.Error(), true
+		begin.Error = err.Error()
+		l.failed = true
+	}
+	l.run.Starts = append(l.run.Starts, begin)
+	l.observer.Start(begin)
+	return f, l.dir.WriteRun(*l.run)
+}
+
+// startDownstream starts this fork's own downstream, so that its account begins at zero.
+func (f *fork) startDownstream(ctx context.Context) error {
+	if f.lab.plan.Experiment.Downstream == nil {
+		return nil
+	}
+	port, err := freePort()
+	if err != nil {
+		return err
+	}
+	ready := make(chan struct{})
+	seen := false
+	t, err := start(f.lab.self, launch{
+		tier: "downstream", argv: f.lab.plan.DownstreamArgv("127.0.0.1:" + strconv.Itoa(port)), log: f.lab.log("downstream"),
+		lines: func(line []byte) {
+			if !seen && bytes.Contains(line, []byte(`"ready"`)) {
+				seen = true
+				close(ready)
+			}
+			f.inFlight(line)
+		},
+	})
+	if err != nil {
+		return err
+	}
+	f.down = t
+	f.downURL = "http://127.0.0.1:" + strconv.Itoa(port)
+	f.downProber = newProber(f.downURL)
+	if _, err := f.watch.add(t); err != nil {
+		f.lab.observer.Warn(fmt.Sprintf("the downstream cannot be probed: %v", err))
+	}
+	select {
+	case <-ready:
+		return nil
+	case <-t.done:
+		return fmt.Errorf("the downstream %s%s", t.cause(), t.lastWords())
+	case <-time.After(10 * time.Second):
+		return fmt.Errorf("the downstream did not listen within 10 s%s", t.lastWords())
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// inFlight keeps the downstream's gauge, which shows any hidden limit in front of it.
+func (f *fork) inFlight(line []byte) {
+	var s record.DownstreamStats
+	if json.Unmarshal(line, &s) == nil && s.Event == "stats" {
+		f.watch.report(func(p *record.Point) { p.Tier, p.InFlight, p.InFlightMax = "downstream", &s.InFlight, &s.InFlightMax })
+	}
+}
+
+// startSUT starts the SUT, waits for it, and notes what it is like before any load.
+func (f *fork) startSUT(ctx context.Context, begin *record.Start) error {
+	began := time.Now()
+	if f.sut.Kind == KindURL {
+		f.url = f.sut.URL
+	} else if err := f.launchSUT(begin); err != nil {
+		return err
+	}
+	f.prober = newProber(f.url)
+	took, err := awaitReady(ctx, f.prober, f.sut.Ready, f.port, f.app, f.appTree, began)
+	if err != nil {
+		return err
+	}
+	if f.app != nil {
+		s := took.Seconds()
+		begin.ReadyS = &s
+		f.settle(ctx)
+		begin.IdleRSSBytes = f.rss()
+	}
+	f.hasLab = f.sut.Kind == KindApp || f.sut.Kind == KindStandin
+	begin.JVM = f.jvm(ctx)
+	return f.firstRequest(ctx, begin)
+}
+
+func (f *fork) launchSUT(begin *record.Start) error {
+	var err error
+	if f.port, err = freePort(); err != nil {
+		return err
+	}
+	argv, env, err := f.sut.Argv(Placeholders{
+		"port": strconv.Itoa(f.port), "downstream": f.downURL, "run_dir": f.lab.dir.Path(), "apps": f.sut.Apps,
+	})
+	if err != nil {
+		return err
+	}
+	begin.Argv, begin.Env = argv, env
+	f.url = f.sut.BaseURL(f.port)
+	f.app, err = start(f.lab.self, launch{tier: "sut", argv: argv, env: environ(env), log: f.lab.log(f.sut.Name)})
+	if err != nil {
+		return err
+	}
+	if f.appTree, err = f.watch.add(f.app); err != nil {
+		f.lab.observer.Warn(fmt.Sprintf("%s cannot be probed: %v", f.sut.Name, err))
+	}
+	return nil
+}
+
+// firstRequest makes the one checked request, as the article does.
+func (f *fork) firstRequest(ctx context.Context, begin *record.Start) error {
+	sent := time.Now()
+	status, body, err := f.prober.get(ctx, f.sut.Path, time.Duration(f.lab.plan.Experiment.Load.Timeout))
+	if err != nil {
+		return fmt.Errorf("the first request to %s got no answer: %w", f.sut.Path, err)
+	}
+	if len(body) > 200 {
+		body = body[:200]
+	}
+	begin.FirstRequest = &record.FirstRequest{Status: status, Body: string(body), MS: float64(time.Since(sent).Microseconds()) / 1000}
+	if status < 200 || status > 299 {
+		return fmt.Errorf("GET %s answered %d, so there is nothing to measure: %s", f.sut.Path, status, excerpt(body))
+	}
+	return nil
+}
+
+// jvm describes the JVM of a fork; nil where there is none.
+func (f *fork) jvm(ctx context.Context) *record.StartJVM {
+	s := f.watch.sut()
+	if s == nil || s.JVM == nil {
+		return nil
+	}
+	jvm := &record.StartJVM{Home: f.sut.JDK, Version: s.JVM.Version, Collector: s.JVM.Collector, Flags: s.JVM.Flags}
+	if f.hasLab {
+		var info map[string]any
+		if f.prober.getJSON(ctx, "/lab/info", &info) == nil {
+			jvm.Info = map[string]string{}
+			for k, v := range info {
+				jvm.Info[k] = fmt.Sprint(v)
+			}
+		}
+	}
+	if n, err := strconv.Atoi(jvm.Info["processors"]); err == nil {
+		jvm.CPUs = n
+	}
+	return jvm
+}
+
+// rss reads the SUT's memory from smaps_rollup, once: it stalls the process.
+func (f *fork) rss() *int64 {
+	if f.appTree == nil {
+		return nil
+	}
+	n, err := f.appTree.RSSNow()
+	if err != nil {
+		return nil
+	}
+	return &n
+}
+
+// close ends every child of the fork.
+func (f *fork) close() {
+	f.stopWatch()
+	for _, t := range []*tier{f.app, f.down} {
+		if t != nil {
+			t.stop()
+		}
+	}
+}
+
+// say tells the observer what this fork is doing.
+func (f *fork) say(phase string, rung, round int) {
+	f.lab.observer.Phase(fmt.Sprintf("%s · %d connections · round %d · %s", f.sut.Name, rung, round, phase))
+}
+
+// ended is closed when the tier has ended; never, where there is none.
+func (t *tier) ended() <-chan struct{} {
+	if t == nil {
+		return nil
+	}
+	return t.done
+}
+
+func (t *tier) hasEnded() bool {
+	select {
+	case <-t.ended():
+		return true
+	default:
+		return false
+	}
+}
+
+// environ is the orchestrator's environment with additions.
+func environ(add map[string]string) []string {
+	env := os.Environ()
+	for k, v := range add {
+		env = append(env, k+"="+v)
+	}
+	return env
+}
+
+// calls is how many downstream calls a request makes: declared, or measured in
+// the cell; nil when it cannot be known.
+func (f *fork) calls(c record.Cell) *float64 {
+	if f.sut.Calls != nil {
+		return f.sut.Calls
+	}
+	if c.Downstream == nil || c.Load == nil || c.Load.Requests.OK == 0 {
+		return nil
+	}
+	calls := float64(c.Downstream.Answered) / float64(c.Load.Requests.OK)
+	if whole := math.Round(calls); math.Abs(calls-whole) < 0.05 {
+		calls = whole // what was in flight at the window's ends
+	}
+	return &calls
+}
+
+// ceilings are those of the SUT's known limits, by the delay that was measured.
+func (f *fork) ceilings(c record.Cell) []record.Ceiling {
+	d := f.lab.plan.Experiment.Downstream
+	if d == nil {
+		return []record.Ceiling{}
+	}
+	delay := time.Duration(d.Delay)
+	if c.Downstream != nil && c.Downstream.LatenessMS != nil {
+		delay += time.Duration(c.Downstream.LatenessMS.Mean * float64(time.Millisecond))
+	}
+	return Ceilings(c.Connections, f.sut.Limits, f.calls(c), delay)
+}
+
+// circumstances are what the doubt rules need to know beside the cell.
+func (f *fork) circumstances() circumstances {
+	about := circumstances{calls: f.sut.Calls}
+	if d := f.lab.plan.Experiment.Downstream; d != nil && d.Jitter == "" && len(d.Faults) == 0 {
+		about.delay = time.Duration(d.Delay)
+	}
+	return about
+}

@@ -1,0 +1,174 @@
+package lab
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Descriptors that a guard gets from the orchestrator beside stdin, stdout and
+// stderr, which belong to the tier.
+const (
+	lifelineFD = 3 // read end of a pipe whose write end only the orchestrator holds: a byte asks for a stop, its end says that it died
+	statusFD   = 4 // write end of a pipe for guardStatus lines
+)
+
+// guardStatus is one line from a guard: first PID or Error, then how the tier ended.
+type guardStatus struct {
+	PID    int    `json:"pid,omitempty"`
+	Error  string `json:"error,omitempty"`
+	Ended  bool   `json:"ended,omitempty"`
+	Code   int    `json:"code"`
+	Signal string `json:"signal,omitempty"`
+}
+
+// orderlyStop is what the orchestrator writes on a lifeline before it closes it.
+var orderlyStop = []byte{'s'}
+
+// Guard runs argv as a child and outlives it only to clean up: when the child
+// ends, when the lifeline breaks (the orchestrator stopped the tier, or died in
+// whatever way) or when the guard is told to end by a signal, it sends TERM to
+// every descendant, after grace KILL, and returns when none is left.
+//
+// A JVM cannot watch its parent, and a parent-death signal does not reach
+// grandchildren; a subreaper with a pipe sees both. Guard returns the exit
+// status for its process: the child's own, or 128 + the signal that ended it.
+func Guard(argv []string, grace time.Duration) int {
+	lifeline, status := os.NewFile(lifelineFD, "lifeline"), os.NewFile(statusFD, "status")
+	syscall.CloseOnExec(lifelineFD)
+	syscall.CloseOnExec(statusFD)
+	tell := func(s guardStatus) { _ = json.NewEncoder(status).Encode(s) } // nobody may be listening any more
+
+	becomeSubreaper()
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+
+	path, err := exec.LookPath(argv[0])
+	if err == nil {
+		var pid int
+		pid, err = syscall.ForkExec(path, argv, &syscall.ProcAttr{
+			Env:   os.Environ(),
+			Files: []uintptr{0, 1, 2},
+			Sys:   &syscall.SysProcAttr{Setpgid: true},
+		})
+		if err == nil {
+			tell(guardStatus{PID: pid})
+			return guardChild(pid, grace, lifeline, signals, tell)
+		}
+	}
+	tell(guardStatus{Error: startError(argv[0], err)})
+	return 127
+}
+
+// guardChild waits for the first reason to end and then for the last descendant.
+func guardChild(pid int, grace time.Duration, lifeline *os.File, signals <-chan os.Signal, tell func(guardStatus)) int {
+	end := make(chan struct{})
+	ended := sync.OnceFunc(func() { close(end) })
+	code := 0
+	allGone := make(chan struct{})
+	go func() {
+		defer close(allGone)
+		reapAll(func(reaped int, ws syscall.WaitStatus) {
+			if reaped != pid {
+				return
+			}
+			s := guardStatus{Ended: true, Code: ws.ExitStatus()}
+			code = s.Code
+			if ws.Signaled() {
+				s.Code, s.Signal = 0, signalName(ws.Signal())
+				code = 128 + int(ws.Signal())
+			}
+			tell(s)
+			ended()
+		})
+	}()
+	abandoned := make(chan struct{})
+	go func() {
+		var b [1]byte
+		if n, _ := lifeline.Read(b[:]); n == 1 {
+			ended() // an orderly stop
+		} else {
+			close(abandoned)
+		}
+	}()
+	select {
+	case <-end:
+	case <-signals:
+	case <-abandoned:
+		grace = min(grace, abandonedGrace)
+	}
+	endDescendants(pid, grace, allGone)
+	return code
+}
+
+// abandonedGrace is the grace when the orchestrator has died: nobody waits for
+// a tidy end any more, and the next run may want the machine.
+const abandonedGrace = time.Second
+
+// reapAll waits for every child and adopted orphan until none is left.
+func reapAll(each func(pid int, ws syscall.WaitStatus)) {
+	for {
+		var ws syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &ws, 0, nil)
+		if errors.Is(err, syscall.EINTR) {
+			continue
+		}
+		if err != nil { // ECHILD
+			return
+		}
+		each(pid, ws)
+	}
+}
+
+// endDescendants sends TERM to all descendants, and KILL again and again once
+// grace is over (a descendant may fork meanwhile), until allGone.
+func endDescendants(child int, grace time.Duration, allGone <-chan struct{}) {
+	signalDescendants(child, syscall.SIGTERM)
+	signalDescendants(child, syscall.SIGCONT) // a stopped process must run to see TERM
+	select {
+	case <-allGone:
+		return
+	case <-time.After(grace):
+	}
+	for {
+		signalDescendants(child, syscall.SIGKILL)
+		select {
+		case <-allGone:
+			return
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// startError says in one line why a command could not be started.
+func startError(command string, err error) string {
+	if info, statErr := os.Stat(command); statErr == nil && info.IsDir() {
+		return fmt.Sprintf("%s is a directory, not a command", command)
+	}
+	switch {
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, os.ErrNotExist):
+		return fmt.Sprintf("command not found: %s", command)
+	case errors.Is(err, os.ErrPermission):
+		return fmt.Sprintf("%s is not executable", command)
+	}
+	return fmt.Sprintf("cannot start %s: %v", command, err)
+}
+
+// signalName gives a signal its usual name ("SIGSEGV"); Go's String is prose.
+func signalName(s syscall.Signal) string {
+	names := map[syscall.Signal]string{
+		syscall.SIGHUP: "SIGHUP", syscall.SIGINT: "SIGINT", syscall.SIGQUIT: "SIGQUIT", syscall.SIGILL: "SIGILL",
+		syscall.SIGABRT: "SIGABRT", syscall.SIGBUS: "SIGBUS", syscall.SIGFPE: "SIGFPE", syscall.SIGKILL: "SIGKILL",
+		syscall.SIGSEGV: "SIGSEGV", syscall.SIGPIPE: "SIGPIPE", syscall.SIGTERM: "SIGTERM", syscall.SIGSYS: "SIGSYS",
+	}
+	if name, ok := names[s]; ok {
+		return name
+	}
+	return fmt.Sprintf("signal %d", int(s))
+}

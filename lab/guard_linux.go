@@ -1,0 +1,21 @@
+package lab
+
+import (
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"loomlab/probes"
+)
+
+// becomeSubreaper makes orphaned descendants children of this process instead
+// of init's, so that they can be found and reaped.
+func becomeSubreaper() { _ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
+
+// signalDescendants signals every process below this one.
+func signalDescendants(_ int, s syscall.Signal) {
+	for _, pid := range probes.NewFS("/").Descendants(os.Getpid()) {
+		_ = syscall.Kill(pid, s) // it may have ended since it was listed
+	}
+}

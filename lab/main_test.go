@@ -1,0 +1,32 @@
+package lab
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"testing"
+	"time"
+)
+
+// TestMain lets the test binary stand in for loomlab where a tier needs a
+// guard, and for an orchestrator that is going to be killed.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case "guard": // guard --grace D -- argv…
+			grace, err := time.ParseDuration(os.Args[3])
+			if err != nil {
+				panic(err)
+			}
+			os.Exit(Guard(os.Args[5:], grace))
+		case "orchestrate": // orchestrate SCRIPT: runs it as a tier, prints its pid, waits to be killed
+			t, err := start(os.Args[0], launch{tier: "sut", argv: []string{"sh", "-c", os.Args[2]}, log: io.Discard, grace: 300 * time.Millisecond})
+			if err != nil {
+				panic(err)
+			}
+			fmt.Println(t.pid)
+			select {}
+		}
+	}
+	os.Exit(m.Run())
+}

@@ -1,0 +1,205 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"time"
+
+	"loomlab/lab/record"
+	"loomlab/probes"
+)
+
+const (
+	readyInterval = 200 * time.Millisecond // at most 5 polls a second, one at a time: hot polling has frozen virtual-thread apps
+	readyAttempt  = 2 * time.Second
+)
+
+// prober asks a SUT for single answers: readiness, the first request, what the
+// app says of itself. One connection per request, never reused.
+type prober struct {
+	base   string // http://127.0.0.1:port
+	client *http.Client
+}
+
+func newProber(base string) *prober {
+	return &prober{base: strings.TrimSuffix(base, "/"), client: &http.Client{
+		Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true, Proxy: nil},
+		CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse // a redirect is its own status
+		},
+	}}
+}
+
+// get fetches a path; body is cut at 1 MiB. The error is one of connection or time.
+func (p *prober) get(ctx context.Context, path string, limit time.Duration) (status int, body []byte, err error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.base+path, nil)
+	if err != nil {
+		return 0, nil, err
+	}
+	resp, err := p.client.Do(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer resp.Body.Close()
+	body, err = io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	return resp.StatusCode, body, err
+}
+
+// awaitReady polls the SUT until it answers twice in a row as ready asks, and
+// returns how long after since the first of the two came. It fails as soon as
+// it is clear that this will not happen: the child ended, it listens elsewhere,
+// its port belongs to somebody else, or it keeps answering something else.
+// t and tree are nil for a SUT that runs already.
+func awaitReady(ctx context.Context, p *prober, ready record.Ready, port int, t *tier, tree *probes.Tree, since time.Time) (time.Duration, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if t != nil {
+		go func() {
+			select {
+			case <-t.done:
+				cancel(errEnded)
+			case <-ctx.Done():
+			}
+		}()
+	}
+	limit := time.Duration(ready.Timeout)
+	want := ready.Status
+	if want == 0 {
+		want = http.StatusOK
+	}
+	elsewhere := elsewhereRule{port: port}
+	var first time.Time
+	wrong, last := 0, "it never listened"
+	for {
+		status, body, err := p.get(ctx, ready.Path, readyAttempt)
+		if cause := context.Cause(ctx); cause != nil {
+			if errors.Is(cause, errEnded) {
+				return 0, fmt.Errorf("the SUT %s before it was ready%s", t.cause(), t.lastWords())
+			}
+			return 0, cause
+		}
+		now := time.Now()
+		switch {
+		case err == nil && status == want:
+			if !first.IsZero() {
+				return first.Sub(since), ownsPort(tree, port)
+			}
+			first = now
+		case err == nil:
+			first = time.Time{}
+			last = fmt.Sprintf("GET %s answered %d, not %d", ready.Path, status, want)
+			// 404 and 503 are how frameworks say "not yet".
+			if status == http.StatusNotFound || status == http.StatusServiceUnavailable {
+				wrong = 0
+			} else if wrong++; wrong == 5 {
+				return 0, fmt.Errorf("%s, five times in a row: %s", last, excerpt(body))
+			}
+		default:
+			first = time.Time{}
+			last = notReady(err)
+			if tree != nil && errors.Is(err, syscall.ECONNREFUSED) {
+				if err := elsewhere.check(tree, now); err != nil {
+					return 0, err
+				}
+			}
+		}
+		if now.Sub(since) > limit {
+			return 0, fmt.Errorf("the SUT was not ready within %v: %s%s", limit, last, lastWordsOf(t))
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(readyInterval):
+		}
+	}
+}
+
+var errEnded = errors.New("the SUT ended")
+
+func lastWordsOf(t *tier) string {
+	if t == nil {
+		return ""
+	}
+	return t.lastWords()
+}
+
+// ownsPort fails when the socket that answered is not the child's: a stale
+// server would otherwise be measured in its place.
+func ownsPort(tree *probes.Tree, port int) error {
+	if tree == nil {
+		return nil
+	}
+	owns, err := tree.Owns(port)
+	if err != nil || owns {
+		return nil // not to be had on this system: readiness itself has to do
+	}
+	return fmt.Errorf("port %d answers, but its listening socket belongs to another process; end that one first", port)
+}
+
+// elsewhereRule notices a SUT that has finished starting on another port: it
+// listens, not on ours, and has stopped using CPU.
+type elsewhereRule struct {
+	port  int
+	since time.Time
+	cpu   float64
+}
+
+func (r *elsewhereRule) check(tree *probes.Tree, now time.Time) error {
+	ports, err := tree.ListeningPorts()
+	if err != nil || len(ports) == 0 {
+		r.since = time.Time{}
+		return nil
+	}
+	for _, p := range ports {
+		if p == r.port {
+			r.since = time.Time{}
+			return nil
+		}
+	}
+	s := tree.Sample()
+	if s.CPUS == nil {
+		return nil
+	}
+	if r.since.IsZero() || *s.CPUS-r.cpu > 0.05*now.Sub(r.since).Seconds()+0.02 {
+		r.since, r.cpu = now, *s.CPUS
+		return nil
+	}
+	if now.Sub(r.since) < 800*time.Millisecond {
+		return nil
+	}
+	return fmt.Errorf("the SUT listens on port %s, not on {{port}} = %d; pass {{port}} to it in its command line", joinInts(ports), r.port)
+}
+
+func joinInts(n []int) string {
+	s := make([]string, len(n))
+	for i, v := range n {
+		s[i] = fmt.Sprint(v)
+	}
+	return strings.Join(s, ", ")
+}
+
+func notReady(err error) string {
+	var ne net.Error
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "nothing listens on its port"
+	case errors.As(err, &ne) && ne.Timeout():
+		return "it accepts connections and does not answer"
+	}
+	return err.Error()
+}
+
+func excerpt(body []byte) string {
+	const most = 200
+	if len(body) > most {
+		body = body[:most]
+	}
+	return fmt.Sprintf("%q", body)
+}

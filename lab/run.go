@@ -1,0 +1,165 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"loomlab/lab/record"
+)
+
+// Observer is told what a run does while it does it. Its methods are called one
+// at a time and must return quickly.
+type Observer interface {
+	Phase(text string)   // what is going on now, in a few words
+	Start(record.Start)  // a SUT is ready, or failed to become so
+	Cell(record.Cell)    // a cell has ended, and is on disk
+	Warn(message string) // something worth a line that stops nothing
+}
+
+// Run executes plan into dir and returns the finished record. Every cell is on
+// disk before the next one starts. When ctx is cancelled, the load is stopped,
+// the cell in the making is kept as interrupted, every child is ended, and the
+// record says so; the error is then the cause of ctx. Other errors mean that
+// the run could not be recorded.
+func Run(ctx context.Context, plan *Plan, dir *record.Dir, run record.Run, observer Observer) (*record.Run, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("cannot find this program's own file, which the tiers are started from: %w", err)
+	}
+	becomeSubreaper()
+	l := &lab{self: self, plan: plan, dir: dir, run: &run, observer: observer, logs: logs{open: dir.Log}}
+	defer l.logs.close()
+	run.Status = "running"
+	if err := dir.WriteRun(run); err != nil {
+		return nil, err
+	}
+	err = l.forks(ctx)
+	l.run.Status = l.status(ctx)
+	finished := time.Now().UTC()
+	l.run.Finished = &finished
+	err = errors.Join(err, dir.WriteRun(*l.run))
+	if err == nil {
+		err = context.Cause(ctx)
+	}
+	return l.run, err
+}
+
+// lab is one run in progress.
+type lab struct {
+	self     string // this program, which the tiers are started from
+	plan     *Plan
+	dir      *record.Dir
+	run      *record.Run
+	observer Observer
+	logs     logs
+	failed   bool // a cell or a start has failed
+}
+
+// forks is the whole story: each SUT afresh, up the ladder, round by round.
+func (l *lab) forks(ctx context.Context) error {
+	for _, turn := range l.plan.turns() {
+		f, err := l.open(ctx, turn)
+		if err == nil {
+			err = f.climb(ctx, turn.cells)
+		}
+		f.close()
+		if err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+	}
+	return nil
+}
+
+// climb measures the cells of one fork, in order.
+func (f *fork) climb(ctx context.Context, cells []CellKey) error {
+	warmed := 0 // the rung that was warmed up last
+	for _, key := range cells {
+		if ctx.Err() != nil {
+			return nil
+		}
+		var cell record.Cell
+		if f.broken != "" {
+			cell = f.skipped(key)
+		} else {
+			cell = f.measure(ctx, key, key.Connections != warmed && f.lab.plan.Warms())
+			warmed = key.Connections
+		}
+		if err := f.lab.keep(cell); err != nil {
+			return err
+		}
+		if f.app.hasEnded() && f.broken == "" {
+			f.broken = fmt.Sprintf("the SUT had died at %d connections", key.Connections)
+		}
+	}
+	return nil
+}
+
+// turn is one fork of one SUT with its cells.
+type turn struct {
+	sut   *PlannedSUT
+	fork  int
+	cells []CellKey
+}
+
+// turns groups the planned cells by the SUT process that they share.
+func (p *Plan) turns() []turn {
+	var turns []turn
+	for _, key := range p.Cells {
+		if n := len(turns); n > 0 && turns[n-1].sut.Name == key.SUT && turns[n-1].fork == key.Fork {
+			turns[n-1].cells = append(turns[n-1].cells, key)
+			continue
+		}
+		at := slices.IndexFunc(p.SUTs, func(s PlannedSUT) bool { return s.Name == key.SUT })
+		turns = append(turns, turn{&p.SUTs[at], key.Fork, []CellKey{key}})
+	}
+	return turns
+}
+
+// keep puts a cell on disk and shows it.
+func (l *lab) keep(c record.Cell) error {
+	if err := l.dir.AppendCell(c); err != nil {
+		return fmt.Errorf("cannot save a cell: %w", err)
+	}
+	if c.Status == "failed" {
+		l.failed = true
+	}
+	l.observer.Cell(c)
+	return nil
+}
+
+// skipped is the cell of a SUT that is not there (any more).
+func (f *fork) skipped(key CellKey) record.Cell {
+	status := "skipped"
+	if f.neverReady {
+		status = "failed"
+	}
+	return record.Cell{SUT: key.SUT, Fork: key.Fork, Connections: key.Connections, Round: key.Round,
+		Started: time.Now().UTC(), Status: status, Reason: f.broken}
+}
+
+func (l *lab) status(ctx context.Context) string {
+	switch {
+	case ctx.Err() != nil:
+		return "interrupted"
+	case l.failed:
+		return "failed"
+	}
+	return "ok"
+}
+
+// log is a tier's log; one that cannot be opened loses nothing measured.
+func (l *lab) log(tier string) io.Writer {
+	w, err := l.logs.of(tier)
+	if err != nil {
+		l.observer.Warn(fmt.Sprintf("the output of %s is not kept: %v", tier, err))
+	}
+	return w
+}

@@ -1,0 +1,53 @@
+package lab
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestWarmth(t *testing.T) {
+	share := func(f float64) *float64 { return &f }
+	calm := second{Requests: 8000, CPUS: 0.8, JITS: share(0.001)}
+	tests := []struct {
+		name    string
+		first   bool
+		seconds []second
+		done    int // the second after which it is done, 0: not within seconds
+		steady  bool
+		why     string
+	}{
+		{"calm from the start waits for the minimum", false, []second{calm, calm, calm, calm, calm}, 4, true, "steady after"},
+		{"too few requests on the first rung", true, repeat(second{Requests: 1000, CPUS: 0.5}, 10), 10, false, "10000 of 20000 requests"},
+		{"enough requests, compiler still at work", true, repeat(second{Requests: 8000, CPUS: 0.8, JITS: share(0.3)}, 10), 10, false, "JIT compiler used 30 % of a core"},
+		{"the compiler is no matter on later rungs", false, repeat(second{Requests: 8000, CPUS: 0.8, JITS: share(0.3)}, 10), 4, true, "steady"},
+		{"throughput still rising", false, []second{{Requests: 1000, CPUS: .5}, {Requests: 2000, CPUS: 1}, {Requests: 3000, CPUS: 1.5}, {Requests: 4000, CPUS: 2}, {Requests: 4000, CPUS: 2}, {Requests: 4000, CPUS: 2}}, 6, true, "steady"},
+		{"CPU per request still falling", false, []second{{Requests: 1000, CPUS: 2}, {Requests: 1000, CPUS: 1.8}, {Requests: 1000, CPUS: 1.6}, {Requests: 1000, CPUS: 1.4}}, 0, false, "CPU per request moved"},
+		{"a second of reconnects is ignored", false, []second{calm, calm, {Requests: 100, CPUS: 1, Renewed: .5}, calm}, 4, true, "steady"},
+		{"CPU unknown: throughput decides", false, repeat(second{Requests: 10, CPUS: math.NaN()}, 4), 4, true, "steady"},
+		{"no answers at all", false, repeat(second{CPUS: 0.1}, 10), 10, false, "throughput moved"},
+	}
+	for _, test := range tests {
+		w := warmth{first: test.first, min: 4 * time.Second, max: 10 * time.Second}
+		at, steady, why := 0, false, ""
+		for i, s := range test.seconds {
+			var done bool
+			if done, steady, why = w.add(s, time.Duration(i+1)*time.Second); done {
+				at = i + 1
+				break
+			}
+		}
+		if at != test.done || steady != test.steady || !strings.Contains(why, test.why) {
+			t.Errorf("%s: done after %d, steady %v, %q; want %d, %v, %q", test.name, at, steady, why, test.done, test.steady, test.why)
+		}
+	}
+}
+
+func repeat(s second, n int) []second {
+	all := make([]second, n)
+	for i := range all {
+		all[i] = s
+	}
+	return all
+}

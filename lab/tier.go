@@ -1,0 +1,269 @@
+package lab
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// stopGrace is how long a tier may take to end by itself after TERM.
+const stopGrace = 5 * time.Second
+
+// launch says how to start a tier.
+type launch struct {
+	tier  string   // "load", "sut" or "downstream"
+	argv  []string // the tier's own command line
+	env   []string // its whole environment; nil is the orchestrator's
+	log   io.Writer
+	lines func(line []byte) // called with each line of stdout; nil: stdout goes to log as stderr does
+	stdin bool              // give it a pipe as stdin (see tier.stdin)
+	grace time.Duration     // between TERM and KILL; 0 is stopGrace
+}
+
+// tier is a running child behind its guard.
+type tier struct {
+	name  string
+	pid   int // of the tier's own command, not of the guard
+	stdin io.WriteCloser
+
+	guard    *exec.Cmd
+	lifeline *os.File
+	done     chan struct{} // closed when the tier's command has ended
+	gone     chan struct{} // closed when guard, descendants and pipes are gone
+	grace    time.Duration
+	exit     guardStatus // valid after done
+	lost     bool        // the guard died without a word; valid after done
+	tail     *tail
+}
+
+// start launches a tier behind `self guard`. It returns when the command is
+// running (not yet ready), or with one line that says why it could not start.
+func start(self string, l launch) (*tier, error) {
+	lifelineR, lifelineW, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	statusR, statusW, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	t := &tier{name: l.tier, lifeline: lifelineW, done: make(chan struct{}), gone: make(chan struct{}), tail: &tail{}, grace: l.grace}
+	if t.grace == 0 {
+		t.grace = stopGrace
+	}
+	cmd := exec.Command(self, append([]string{"guard", "--grace", t.grace.String(), "--"}, l.argv...)...)
+	cmd.Env = l.env
+	cmd.ExtraFiles = []*os.File{lifelineR, statusW}
+	// A group of its own: Ctrl-C at the terminal must reach the orchestrator first.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	// Descendants of a guard that was killed may hold the pipes open for ever.
+	cmd.WaitDelay = 2 * time.Second
+	log := io.MultiWriter(l.log, t.tail)
+	cmd.Stderr = log
+	cmd.Stdout = log
+	var lines *io.PipeWriter
+	linesDone := make(chan struct{})
+	if l.lines != nil {
+		var r *io.PipeReader
+		r, lines = io.Pipe()
+		cmd.Stdout = lines
+		go func() {
+			defer close(linesDone)
+			eachLine(r, l.lines)
+		}()
+	} else {
+		close(linesDone)
+	}
+	if l.stdin {
+		if t.stdin, err = cmd.StdinPipe(); err != nil {
+			return nil, err
+		}
+	}
+	err = cmd.Start()
+	lifelineR.Close()
+	statusW.Close()
+	if err != nil {
+		lifelineW.Close()
+		statusR.Close()
+		return nil, fmt.Errorf("cannot start a guard for %s: %w", l.tier, err)
+	}
+	t.guard = cmd
+
+	started := make(chan guardStatus, 1)
+	go t.follow(statusR, started)
+	go func() {
+		_ = cmd.Wait() // its status came through the status pipe
+		if lines != nil {
+			lines.Close()
+		}
+		<-linesDone
+		close(t.gone)
+	}()
+	s := <-started
+	if s.Error != "" {
+		<-t.gone
+		lifelineW.Close()
+		return nil, fmt.Errorf("%s: %s", l.tier, s.Error)
+	}
+	t.pid = s.PID
+	return t, nil
+}
+
+// follow reads the guard's status lines to their end.
+func (t *tier) follow(status *os.File, started chan<- guardStatus) {
+	defer status.Close()
+	defer close(t.done)
+	dec := json.NewDecoder(status)
+	var s guardStatus
+	if err := dec.Decode(&s); err != nil {
+		t.lost = true
+		started <- guardStatus{Error: "its guard ended at once"}
+		return
+	}
+	started <- s
+	if s.Error != "" {
+		return
+	}
+	if err := dec.Decode(&t.exit); err != nil {
+		t.lost = true
+	}
+}
+
+// stop ends the tier and all its descendants and returns when nothing is left.
+func (t *tier) stop() {
+	_, _ = t.lifeline.Write(orderlyStop) // an error: the guard has ended
+	t.lifeline.Close()
+	select {
+	case <-t.gone:
+	case <-time.After(t.grace + 5*time.Second):
+		// The guard itself is stuck or stopped: end it, then what it left.
+		_ = t.guard.Process.Kill()
+		_ = syscall.Kill(-t.pid, syscall.SIGKILL)
+		<-t.gone
+	}
+	if t.lost {
+		_ = syscall.Kill(-t.pid, syscall.SIGKILL)
+	}
+}
+
+// interrupt asks the tier's command to end and to say what it has so far.
+func (t *tier) interrupt() {
+	select {
+	case <-t.done:
+	default:
+		_ = syscall.Kill(t.pid, syscall.SIGINT)
+	}
+}
+
+// cause says in one line how the tier ended; call it after done.
+func (t *tier) cause() string {
+	what := ""
+	switch {
+	case t.lost:
+		what = "its guard was killed"
+	case t.exit.Signal == "SIGKILL":
+		what = "was killed by SIGKILL (out of memory, or somebody ended it)"
+	case t.exit.Signal != "":
+		what = "died of " + t.exit.Signal
+	default:
+		what = fmt.Sprintf("ended with exit status %d", t.exit.Code)
+	}
+	if hint := classVersionHint(t.tail.String()); hint != "" {
+		what += ": " + hint
+	}
+	return what
+}
+
+// lastWords are the tier's last lines of output, indented, for an error message.
+func (t *tier) lastWords() string {
+	text := strings.TrimSpace(t.tail.String())
+	if text == "" {
+		return ""
+	}
+	rows := strings.Split(text, "\n")
+	if len(rows) > 20 {
+		rows = rows[len(rows)-20:]
+	}
+	for i, row := range rows {
+		rows[i] = "    " + printable(row)
+	}
+	return "\n" + strings.Join(rows, "\n")
+}
+
+// classVersionHint explains the most common reason why a jar ends at once.
+func classVersionHint(output string) string {
+	const mark = "has been compiled by a more recent version of the Java Runtime (class file version "
+	i := strings.Index(output, mark)
+	if i < 0 {
+		return ""
+	}
+	var need, have float64
+	rest := output[i+len(mark):]
+	if _, err := fmt.Sscanf(rest, "%f", &need); err != nil {
+		return ""
+	}
+	hint := fmt.Sprintf("the jar needs JDK %d", int(need)-44)
+	const upTo = "up to "
+	if j := strings.Index(rest, upTo); j >= 0 {
+		if _, err := fmt.Sscanf(rest[j+len(upTo):], "%f", &have); err == nil {
+			hint += fmt.Sprintf(" and runs on %d", int(have)-44)
+		}
+	}
+	return hint + "; choose another with --jdk"
+}
+
+// printable escapes what a terminal would act on.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\t' || r >= ' ' && r != 0x7f && (r < 0x80 || r > 0x9f) {
+			return r
+		}
+		return '\uFFFD'
+	}, s)
+}
+
+// eachLine calls f with every line of r, without its newline, to the end.
+func eachLine(r io.Reader, f func([]byte)) {
+	br := bufio.NewReaderSize(r, 64<<10)
+	for {
+		line, err := br.ReadBytes('\n')
+		if line = bytes.TrimSuffix(line, []byte("\n")); len(line) > 0 {
+			f(line)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// tail keeps the last few KiB written to it.
+type tail struct {
+	mu  sync.Mutex
+	buf []byte
+}
+
+const tailSize = 8 << 10
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.buf = append(t.buf, p...)
+	if len(t.buf) > 2*tailSize {
+		t.buf = append(t.buf[:0], t.buf[len(t.buf)-tailSize:]...)
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.buf)
+}

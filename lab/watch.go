@@ -1,0 +1,134 @@
+package lab
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"loomlab/lab/record"
+	"loomlab/probes"
+)
+
+// watch samples every tier of a fork once a second, and at the instants that a
+// window needs, and hands each sample on as a point of the series.
+type watch struct {
+	mu      sync.Mutex
+	tiers   []*watched
+	where   record.Point // cell and phase of the points being taken
+	collect func(record.Point)
+}
+
+type watched struct {
+	name    string
+	tree    *probes.Tree
+	samples []probes.Sample // of the cell that is being measured
+}
+
+func newWatch(collect func(record.Point)) *watch { return &watch{collect: collect} }
+
+// add begins to watch a tier: everything below its guard.
+func (w *watch) add(t *tier) (*probes.Tree, error) {
+	tree, err := probes.NewTree(probes.NewFS("/"), t.guard.Process.Pid, probes.SkipRoot)
+	if err != nil {
+		return nil, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.tiers = append(w.tiers, &watched{name: t.name, tree: tree})
+	return tree, nil
+}
+
+// remove stops watching the tier of that name.
+func (w *watch) remove(name string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i, t := range w.tiers {
+		if t.name == name {
+			w.tiers = append(w.tiers[:i], w.tiers[i+1:]...)
+			return
+		}
+	}
+}
+
+// begin drops the samples of the cell before and labels what follows.
+func (w *watch) begin(where record.Point) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.where = where
+	for _, t := range w.tiers {
+		t.samples = nil
+	}
+}
+
+// phase labels the points from now on.
+func (w *watch) phase(name string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.where.Phase = name
+}
+
+// take samples every tier now.
+func (w *watch) take() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, t := range w.tiers {
+		w.sample(t)
+	}
+}
+
+// sut samples the SUT now; nil when it is not a child of ours.
+func (w *watch) sut() *probes.Sample {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, t := range w.tiers {
+		if t.name == "sut" {
+			s := w.sample(t)
+			return &s
+		}
+	}
+	return nil
+}
+
+func (w *watch) sample(t *watched) probes.Sample {
+	s := t.tree.Sample()
+	t.samples = append(t.samples, s)
+	p := w.where
+	p.Tier, p.Sample = t.name, &s
+	w.collect(p)
+	return s
+}
+
+// report hands on a point that is not a process sample (load, in-flight gauge).
+func (w *watch) report(f func(p *record.Point)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p := w.where
+	f(&p)
+	w.collect(p)
+}
+
+// window cuts the samples of every tier to [open, closed], in clock seconds.
+func (w *watch) window(open, closed float64) map[string]*probes.Window {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	cut := map[string]*probes.Window{}
+	for _, t := range w.tiers {
+		win := probes.NewWindow(t.samples, open, closed)
+		cut[t.name] = &win
+	}
+	return cut
+}
+
+// run samples once a second until ctx ends.
+func (w *watch) run(ctx context.Context) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			w.take()
+		}
+	}
+}
