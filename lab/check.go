@@ -36,8 +36,11 @@ func (c *checker) experiment() {
 	if strings.Contains(c.e.Question, "\n") {
 		c.add("question", "the question takes one line")
 	}
-	if c.e.Source != nil && c.e.Source.Counting != "" {
-		c.oneOf("source.counting", c.e.Source.Counting, countings)
+	if c.e.Source != nil {
+		if c.e.Source.Counting != "" {
+			c.oneOf("source.counting", c.e.Source.Counting, countings)
+		}
+		c.notNegative("source.window", float64(c.e.Source.Window))
 	}
 	c.atLeast("forks", c.e.Forks, 1)
 	c.downstream()

@@ -62,9 +62,6 @@ func (p *Plan) WriteDryRun(w io.Writer) error {
 // writeSUT writes a SUT's command line and that of its first window of load.
 func (p *Plan) writeSUT(b *strings.Builder, s PlannedSUT, downstream string) error {
 	values := Placeholders{"port": fmt.Sprint(examplePort), "downstream": downstream}
-	if p.Facts.Apps != "" {
-		values["apps"] = p.Facts.Apps
-	}
 	argv, env, err := s.Argv(values)
 	if err != nil {
 		return err

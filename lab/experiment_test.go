@@ -63,7 +63,7 @@ func TestSingleMistakes(t *testing.T) {
 		{"tab indent", "name: a\nload:\n\trounds: 1\n", "f:3:1: not YAML"},
 		{"two documents", minimal + "---\nname: y\n", "f:5:1: a second document"},
 		{"unknown anchor", minimal + "jvm: *flags\n", "f:4:6: an alias to an anchor that is not set before it"},
-		{"merge key", "base: &b {name: x}\n", `f:1:1: unknown key "base"`},
+		{"merge key", minimal + "downstream:\n  <<: {delay: 1s}\n", "f:5:3: merge keys (<<) are not accepted"},
 		{"no ladder", "name: x\nsuts: [{name: s, url: 'http://h'}]\n", "f:1:1: an empty ladder"},
 		{"null", minimal + "question:\n", "f:4:11: nothing here; want text"},
 		{"suggestion", minimal + "fork: 2\n", `f:4:1: unknown key "fork"; did you mean forks?; an experiment has name,`},

@@ -15,7 +15,8 @@ type Mistake struct {
 }
 
 // Mistakes is the error of a file: everything wrong in it at once, in the order
-// of the file, one line each as "file:line:column: what".
+// of the file, one line each as "file:line:column: what", and above several a
+// line with their number.
 type Mistakes struct {
 	File string
 	List []Mistake
@@ -25,6 +26,9 @@ func (m *Mistakes) Error() string {
 	lines := make([]string, len(m.List))
 	for i, x := range m.List {
 		lines[i] = fmt.Sprintf("%s:%d:%d: %s", m.File, x.Line, x.Column, x.Text)
+	}
+	if len(lines) > 1 {
+		lines = slices.Insert(lines, 0, fmt.Sprintf("%s: %d mistakes", m.File, len(m.List)))
 	}
 	return strings.Join(lines, "\n")
 }

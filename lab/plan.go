@@ -21,14 +21,16 @@ type Facts struct {
 	Self        string // path of the loomlab binary, which is most tiers
 	Cores       int
 	MemoryBytes int64
-	FDLimit     int64  // descriptors that a process may open, hard limit
-	LocalPorts  int    // size of the ephemeral range
-	Apps        string // folder of the built jars; "" before they are built
+	FDLimit     int64 // descriptors that a process may open, hard limit
+	LocalPorts  int   // size of the ephemeral range
 	// NoApps says why no app can run here ("no JDK 21 or later was found"), or "".
 	NoApps string
 	// FindJDK returns the home of the JDK that a SUT asks for ("" is the default
 	// one). Nil leaves {{jdk}} as it is.
 	FindJDK func(spec string) (home string, err error)
+	// FindApps returns the folder of the jars that a SUT asks for by its JDK and
+	// Boot version, or "" when they are not built. Nil finds none.
+	FindApps func(s record.SUT) (dir string)
 }
 
 // Plan is an experiment as it will run on one machine: what, in which order,
@@ -52,6 +54,8 @@ type PlannedSUT struct {
 	record.SUT
 	Kind    string
 	JDKHome string // for apps; "" when not known
+	// Apps is the folder of its jars; "" before they are built. Whoever builds them sets it.
+	Apps string
 	// Words is the command line with {{port}}, {{downstream}} and other
 	// placeholders still in it; nil for a URL. See [PlannedSUT.Argv].
 	Words []string
@@ -115,6 +119,9 @@ func (p *Plan) planSUTs(own map[string]bool, opts Options) error {
 				continue
 			}
 			planned.standIn(p.Experiment.Downstream != nil)
+		}
+		if planned.Kind == KindApp && p.Facts.FindApps != nil {
+			planned.Apps = p.Facts.FindApps(s)
 		}
 		planned.Words = p.words(planned)
 		running = append(running, planned.SUT)

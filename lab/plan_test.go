@@ -21,8 +21,8 @@ func article(t *testing.T) *record.Experiment {
 
 func ptr[T any](v T) *T { return &v }
 
-// machine has a JDK, and nothing that constrains.
-var machine = Facts{Self: "/bin/loomlab", Apps: "/cache/apps", FindJDK: func(spec string) (string, error) {
+// jdkMachine has a JDK, and nothing that constrains.
+var jdkMachine = Facts{Self: "/bin/loomlab", FindApps: func(record.SUT) string { return "/cache/apps" }, FindJDK: func(spec string) (string, error) {
 	if spec == "99" {
 		return "", errors.New("no JDK 99 here")
 	}
@@ -30,7 +30,7 @@ var machine = Facts{Self: "/bin/loomlab", Apps: "/cache/apps", FindJDK: func(spe
 }}
 
 func TestPlanArticle(t *testing.T) {
-	p, err := NewPlan(article(t), Options{}, machine)
+	p, err := NewPlan(article(t), Options{}, jdkMachine)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestDryRun(t *testing.T) {
 		"custom":   {SUTs: []string{"mine=./srv '{{port}}' 'a b'", "other=http://127.0.0.1:9/x"}, Warmup: &record.Warmup{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			facts := machine
+			facts := jdkMachine
 			facts.FDLimit = 2048
 			p, err := NewPlan(article(t), opts, facts)
 			if err != nil {
@@ -85,7 +85,7 @@ func TestPlanSUTs(t *testing.T) {
 		{[]string{"mine=srv {{port}}", "all"}, []string{"mine", "platform", "virtual", "webflux"}},
 		{[]string{"all", "up=http://h:1"}, []string{"platform", "virtual", "webflux", "up"}},
 	} {
-		p, err := NewPlan(article(t), Options{SUTs: tc.flags}, machine)
+		p, err := NewPlan(article(t), Options{SUTs: tc.flags}, jdkMachine)
 		if err != nil || !reflect.DeepEqual(p.Order(), tc.want) {
 			t.Errorf("--sut %q: %v, %v", tc.flags, p, err)
 		}
@@ -131,7 +131,7 @@ func TestPlanRefuses(t *testing.T) {
 			if exp == nil {
 				exp = article(t)
 			}
-			_, err := NewPlan(exp, tc.opts, machine)
+			_, err := NewPlan(exp, tc.opts, jdkMachine)
 			if err == nil || !strings.HasPrefix(err.Error(), tc.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("got  %v\nwant %s…", err, tc.want)
 			}
@@ -169,7 +169,7 @@ func TestPlanWithoutJDK(t *testing.T) {
 func TestPlanOptions(t *testing.T) {
 	e := article(t)
 	p, err := NewPlan(e, Options{Connections: []int{5, 3}, Rounds: ptr(1), Forks: ptr(2), Duration: ptr(time.Second), Timeout: ptr(2 * time.Second),
-		Delay: ptr(time.Duration(0)), Path: ptr("/hello"), Warmup: &record.Warmup{}, JDK: "25", Boot: "3.5.7"}, machine)
+		Delay: ptr(time.Duration(0)), Path: ptr("/hello"), Warmup: &record.Warmup{}, JDK: "25", Boot: "3.5.7"}, jdkMachine)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,19 +187,19 @@ func TestPlanOptions(t *testing.T) {
 	if want := article(t); !reflect.DeepEqual(e, want) {
 		t.Error("NewPlan changed the experiment it was given")
 	}
-	quick, err := NewPlan(e, Options{Quick: true}, machine)
+	quick, err := NewPlan(e, Options{Quick: true}, jdkMachine)
 	if err != nil || !quick.Experiment.Quick || len(quick.Cells) != 6 || quick.Experiment.Load.Duration.Seconds() != 3 {
 		t.Errorf("quick: %+v, %v", quick, err)
 	}
 }
 
 func TestSUTArgv(t *testing.T) {
-	p, err := NewPlan(article(t), Options{}, machine)
+	p, err := NewPlan(article(t), Options{}, jdkMachine)
 	if err != nil {
 		t.Fatal(err)
 	}
-	argv, _, err := p.SUTs[1].Argv(Placeholders{"port": "1", "downstream": "http://127.0.0.1:2", "apps": "/cache"})
-	want := "/jdk/bin/java -Xmx1g -Xms256m -XX:+UseG1GC -jar /cache/mvc/mvc.jar --server.port=1 --lab.downstream=http://127.0.0.1:2 --spring.threads.virtual.enabled=true"
+	argv, _, err := p.SUTs[1].Argv(Placeholders{"port": "1", "downstream": "http://127.0.0.1:2"})
+	want := "/jdk/bin/java -Xmx1g -Xms256m -XX:+UseG1GC -jar /cache/apps/mvc/mvc.jar --server.port=1 --lab.downstream=http://127.0.0.1:2 --spring.threads.virtual.enabled=true"
 	if err != nil || strings.Join(argv, " ") != want {
 		t.Errorf("got  %s, %v\nwant %s", strings.Join(argv, " "), err, want)
 	}

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
 
 	"loomlab/lab/record"
@@ -79,15 +80,17 @@ func (p *Plan) words(s PlannedSUT) []string {
 }
 
 // Argv returns the command line and the environment of s with its placeholders
-// replaced. values need not hold "jdk", which the plan knows for apps.
+// replaced by values and by what the plan knows: jdk and apps.
 func (s PlannedSUT) Argv(values Placeholders) (argv []string, env map[string]string, err error) {
-	if s.JDKHome != "" && values["jdk"] == "" {
-		with := Placeholders{"jdk": s.JDKHome}
-		for name, value := range values {
-			with[name] = value
-		}
-		values = with
+	known := Placeholders{}
+	if s.JDKHome != "" {
+		known["jdk"] = s.JDKHome
 	}
+	if s.Apps != "" {
+		known["apps"] = s.Apps
+	}
+	maps.Copy(known, values)
+	values = known
 	if argv, err = values.ExpandAll(s.Words); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", s.Name, err)
 	}

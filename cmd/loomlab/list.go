@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"loomlab/lab"
+	"loomlab/lab/record"
+)
+
+func listCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "list",
+		Usage:       "list the experiments, the apps and the JDKs found",
+		Description: "For each experiment: its question, how long it takes, what it needs of the machine, and where it was published.",
+		Flags:       []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print one JSON document"}},
+		Action: func(c *cli.Context) error {
+			if c.Args().Present() {
+				return usagef("list takes no arguments, got %q", c.Args().First())
+			}
+			l, err := takeListing(c.Context, lab.FindJDKs(c.Context))
+			if err != nil {
+				return err
+			}
+			if c.Bool("json") {
+				enc := json.NewEncoder(c.App.Writer)
+				enc.SetIndent("", "  ")
+				return enc.Encode(l)
+			}
+			return l.write(c.App.Writer)
+		},
+	}
+}
+
+// listing is what `loomlab list` shows, and its JSON.
+type listing struct {
+	Experiments []listedExperiment `json:"experiments"`
+	Apps        []listedApp        `json:"apps"`
+	JDKs        []listedJDK        `json:"jdks"`
+}
+
+type listedExperiment struct {
+	Name        string         `json:"name"`
+	Title       string         `json:"title"`
+	Question    string         `json:"question"`
+	Source      *record.Source `json:"source"`
+	SUTs        []string       `json:"suts"`
+	Connections []int          `json:"connections"`
+	Cells       int            `json:"cells"`
+	Time        listedTime     `json:"time"`
+	QuickTime   listedTime     `json:"quick_time"` // with --quick
+	Needs       string         `json:"needs"`
+}
+
+// listedTime is an estimate, in seconds and as text.
+type listedTime struct {
+	MinS float64 `json:"min_s"`
+	MaxS float64 `json:"max_s"`
+	Text string  `json:"text"`
+}
+
+type listedApp struct {
+	Name string  `json:"name"`
+	Boot string  `json:"boot"`
+	Jar  *string `json:"jar"` // null: not built yet
+}
+
+type listedJDK struct {
+	Home    string `json:"home"`
+	Version string `json:"version"`
+	Vendor  string `json:"vendor"`
+	JRE     bool   `json:"jre"` // runs apps, cannot build them
+	From    string `json:"from"`
+	Default bool   `json:"default"` // the one that apps run on unless told otherwise
+	Problem string `json:"problem"` // why it cannot be used, or ""
+}
+
+func takeListing(ctx context.Context, found []lab.JDK) (*listing, error) {
+	l := &listing{Experiments: []listedExperiment{}, Apps: []listedApp{}, JDKs: []listedJDK{}}
+	for _, name := range lab.Builtins() {
+		e, err := listExperiment(name)
+		if err != nil {
+			return nil, err
+		}
+		l.Experiments = append(l.Experiments, e)
+	}
+	chosen, noJDK := lab.SelectJDK(ctx, found, "")
+	for _, j := range found {
+		problem := j.Problem
+		if problem == "" && j.Major < lab.MinJDK {
+			problem = fmt.Sprintf("%s is too old for the apps, which need %d or later", j.Version, lab.MinJDK)
+		}
+		l.JDKs = append(l.JDKs, listedJDK{
+			Home: j.Home, Version: j.Version, Vendor: j.Vendor, JRE: j.JRE, From: j.From,
+			Default: noJDK == nil && j.Home == chosen.Home, Problem: problem,
+		})
+	}
+	var apps lab.Apps
+	if compiler, err := lab.CompilerFor(found, chosen); noJDK == nil && err == nil {
+		apps, _ = lab.CachedApps(lab.BuildOptions{JDK: compiler})
+	}
+	for _, name := range lab.AppNames {
+		listed := listedApp{Name: name, Boot: lab.DefaultBoot}
+		if app, ok := apps.App(name); ok {
+			listed.Jar = &app.Jar
+		}
+		l.Apps = append(l.Apps, listed)
+	}
+	return l, nil
+}
+
+// listExperiment plans the experiment for a machine without limits.
+func listExperiment(name string) (listedExperiment, error) {
+	e, err := lab.Builtin(name)
+	if err != nil {
+		return listedExperiment{}, err
+	}
+	plan, err := lab.NewPlan(e, lab.Options{}, lab.Facts{})
+	if err != nil {
+		return listedExperiment{}, fmt.Errorf("%s: %w", name, err)
+	}
+	quick, err := lab.NewPlan(e, lab.Options{Quick: true}, lab.Facts{})
+	if err != nil {
+		return listedExperiment{}, fmt.Errorf("%s: %w", name, err)
+	}
+	return listedExperiment{
+		Name: e.Name, Title: e.Title, Question: e.Question, Source: e.Source,
+		SUTs: plan.Order(), Connections: plan.Experiment.Load.Connections, Cells: len(plan.Cells),
+		Time: listTime(plan.Estimate), QuickTime: listTime(quick.Estimate), Needs: plan.Needs.String(),
+	}, nil
+}
+
+func listTime(e lab.Estimate) listedTime {
+	return listedTime{e.Min.Seconds(), e.Max.Seconds(), e.String()}
+}
+
+func (l *listing) write(w io.Writer) error {
+	var b strings.Builder
+	b.WriteString("Experiments (loomlab run NAME):\n")
+	for _, e := range l.Experiments {
+		fmt.Fprintf(&b, "  %s\n", e.Name)
+		fmt.Fprintf(&b, "    question  %s\n", e.Question)
+		fmt.Fprintf(&b, "    SUTs      %s\n", strings.Join(e.SUTs, ", "))
+		fmt.Fprintf(&b, "    time      %s; with --quick %s\n", e.Time.Text, e.QuickTime.Text)
+		fmt.Fprintf(&b, "    needs     %s\n", e.Needs)
+		if e.Source != nil {
+			fmt.Fprintf(&b, "    source    %s\n", e.Source.Title)
+		}
+	}
+	b.WriteString("\nApps:\n")
+	for _, a := range l.Apps {
+		where := "not built yet; a run or `loomlab build` does it"
+		if a.Jar != nil {
+			where = *a.Jar
+		}
+		fmt.Fprintf(&b, "  %-8s Spring Boot %s, %s\n", a.Name, a.Boot, where)
+	}
+	b.WriteString("\nJDKs:\n")
+	for _, j := range l.JDKs {
+		fmt.Fprintf(&b, "  %s\n", j)
+	}
+	if len(l.JDKs) == 0 {
+		b.WriteString("  none found: the stand-ins run in place of the apps\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (j listedJDK) String() string {
+	switch {
+	case j.Problem != "":
+		return fmt.Sprintf("%s: cannot be used, %s", j.Home, j.Problem)
+	case j.Default:
+		return fmt.Sprintf("%s at %s (from %s; the default)", j.Version, j.Home, j.From)
+	}
+	return fmt.Sprintf("%s at %s (from %s)", j.Version, j.Home, j.From)
+}
