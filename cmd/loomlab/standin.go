@@ -32,7 +32,7 @@ func standinCommand() *cli.Command {
 			&cli.IntFlag{Name: "keep-alive-requests", Usage: "close a connection after `N` requests, as Tomcat does after 100 (0: never)"},
 			&cli.DurationFlag{Name: "cpu-per-request", Usage: "CPU time that each request burns, calibrated at the start"},
 			&cli.BoolFlag{Name: "hot-thread", Usage: "one single thread burns all of --cpu-per-request"},
-			&cli.StringFlag{Name: "lock", Usage: "a lock that all requests share: `call` holds it around CPU time and downstream call, a duration (3ms) so long before them"},
+			&cli.StringFlag{Name: "lock", Usage: "a lock that all requests share: `call|D`: held around CPU time and downstream call, or so long (3ms) before them"},
 			&cli.IntFlag{Name: "alloc", Usage: "`BYTES` that each request allocates and holds until it is answered"},
 			&cli.Float64Flag{Name: "error-rate", Usage: "share of requests answered 500, 0 to 1"},
 			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "decides which requests --error-rate fails"},

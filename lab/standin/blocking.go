@@ -116,45 +116,50 @@ func (p *blockingPool) close() {
 	p.idle = nil
 }
 
+// connect makes a connection. The pool knows its socket before connect(2), so
+// that close can end even that.
 func (p *blockingPool) connect() (*blockingConn, error) {
-	fd, err := dialBlocking(p.to)
-	if err != nil {
+	failed := func(err error) (*blockingConn, error) {
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Addr: p.to, Err: err}
 	}
-	conn := &blockingConn{fd: fd}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		unix.Close(fd)
-		return nil, &net.OpError{Op: "dial", Net: "tcp", Addr: p.to, Err: net.ErrClosed}
-	}
-	p.open[conn] = struct{}{}
-	return conn, nil
-}
-
-func dialBlocking(to *net.TCPAddr) (fd int, err error) {
-	var family int
-	var sa unix.Sockaddr
-	if ip4 := to.IP.To4(); ip4 != nil {
-		family, sa = unix.AF_INET, &unix.SockaddrInet4{Port: to.Port, Addr: [4]byte(ip4)}
-	} else {
-		family, sa = unix.AF_INET6, &unix.SockaddrInet6{Port: to.Port, Addr: [16]byte(to.IP.To16())}
-	}
-	if fd, err = unix.Socket(family, unix.SOCK_STREAM, 0); err != nil {
-		return -1, os.NewSyscallError("socket", err)
+	family, to := sockaddr(p.to)
+	fd, err := unix.Socket(family, unix.SOCK_STREAM, 0)
+	if err != nil {
+		return failed(os.NewSyscallError("socket", err))
 	}
 	unix.CloseOnExec(fd)
-	if err = unix.Connect(fd, sa); err == unix.EINTR {
+	conn := &blockingConn{fd: fd}
+	if !p.admit(conn) {
+		unix.Close(fd)
+		return failed(net.ErrClosed)
+	}
+	if err = unix.Connect(fd, to); err == unix.EINTR {
 		err = finishConnect(fd)
 	}
 	if err == nil {
 		err = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
 	}
 	if err != nil {
-		unix.Close(fd)
-		return -1, os.NewSyscallError("connect", err)
+		p.discard(conn)
+		return failed(os.NewSyscallError("connect", err))
 	}
-	return fd, nil
+	return conn, nil
+}
+
+func (p *blockingPool) admit(conn *blockingConn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.closed {
+		p.open[conn] = struct{}{}
+	}
+	return !p.closed
+}
+
+func sockaddr(a *net.TCPAddr) (family int, sa unix.Sockaddr) {
+	if ip4 := a.IP.To4(); ip4 != nil {
+		return unix.AF_INET, &unix.SockaddrInet4{Port: a.Port, Addr: [4]byte(ip4)}
+	}
+	return unix.AF_INET6, &unix.SockaddrInet6{Port: a.Port, Addr: [16]byte(a.IP.To16())}
 }
 
 // finishConnect waits for a connect that a signal interrupted: it goes on in

@@ -54,11 +54,11 @@ func (b burner) burn() {
 // order in which it is asked for.
 type hotThread struct {
 	jobs chan func()
-	stop chan struct{}
+	stop <-chan struct{}
 }
 
-func startHotThread(b burner) *hotThread {
-	h := &hotThread{jobs: make(chan func(), 1<<16), stop: make(chan struct{})}
+func startHotThread(b burner, stop <-chan struct{}) *hotThread {
+	h := &hotThread{jobs: make(chan func(), 1<<16), stop: stop}
 	go func() {
 		runtime.LockOSThread() // for good: the thread ends with the goroutine
 		for {

@@ -75,7 +75,7 @@ func (in *inbound) burn() {
 		hot.burn(func() { in.loop.later(in.get) })
 		return
 	}
-	in.loop.faults.burner.burn()
+	in.loop.faults.burn()
 	in.get()
 }
 

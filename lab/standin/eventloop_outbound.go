@@ -148,6 +148,9 @@ func (l *loop) next() *inbound {
 func (out *outbound) closed(err error) {
 	l := out.loop
 	l.open--
+	if l.faults.over() {
+		return // the loops are closing everything: no failure of the downstream
+	}
 	switch in := out.in; {
 	case in == nil:
 		l.forget(out)

@@ -51,10 +51,12 @@ type faults struct {
 	seed      uint64
 	drawn     atomic.Uint64
 	readyFrom time.Time
+	ended     <-chan struct{} // closed when the stand-in ends: no fault holds it up
 }
 
-func newFaults(cfg Config) *faults {
+func newFaults(cfg Config, ended <-chan struct{}) *faults {
 	f := &faults{
+		ended:     ended,
 		lock:      cfg.Lock,
 		burner:    newBurner(cfg.CPUPerRequest),
 		alloc:     cfg.Alloc,
@@ -68,14 +70,18 @@ func newFaults(cfg Config) *faults {
 		f.errorBar = uint64(cfg.ErrorRate * math.MaxUint64)
 	}
 	if cfg.HotThread {
-		f.hot = startHotThread(f.burner)
+		f.hot = startHotThread(f.burner, ended)
 	}
 	return f
 }
 
-func (f *faults) close() {
-	if f.hot != nil {
-		close(f.hot.stop)
+// over says that the stand-in is ending.
+func (f *faults) over() bool {
+	select {
+	case <-f.ended:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -106,20 +112,26 @@ func (f *faults) allocate() []byte {
 
 // hold takes the lock for its Hold.
 func (f *faults) hold() {
-	if f.lock.Hold > 0 {
-		f.mu.Lock()
-		time.Sleep(f.lock.Hold)
-		f.mu.Unlock()
+	if f.lock.Hold == 0 {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	select {
+	case <-time.After(f.lock.Hold):
+	case <-f.ended:
 	}
 }
 
-// burnBlocking returns when the request's CPU time is burnt.
-func (f *faults) burnBlocking() {
-	if f.hot == nil {
+// burn returns when the request's CPU time is burnt.
+func (f *faults) burn() {
+	switch {
+	case f.over():
+	case f.hot != nil:
+		f.hot.burnAndWait()
+	default:
 		f.burner.burn()
-		return
 	}
-	f.hot.burnAndWait()
 }
 
 // asyncLock is a lock whose holders are called rather than woken.

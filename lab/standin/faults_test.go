@@ -83,8 +83,9 @@ func TestEveryFaultAtOnceStillAnswers(t *testing.T) {
 }
 
 func TestHotThreadDoesTheWorkInOrder(t *testing.T) {
-	h := startHotThread(burner{rounds: 1000})
-	defer close(h.stop)
+	stop := make(chan struct{})
+	defer close(stop)
+	h := startHotThread(burner{rounds: 1000}, stop)
 	var running, most atomic.Int64
 	done := make(chan int, 50)
 	for i := range 50 {
@@ -144,7 +145,18 @@ func TestExitAfterCrashes(t *testing.T) {
 
 func TestServeEndsWithRequestsInFlight(t *testing.T) {
 	before := runtime.NumGoroutine()
+	t.Run("waiting for the downstream", func(t *testing.T) { testEndsBusy(t, Lock{}) })
+	t.Run("waiting for a lock", func(t *testing.T) { testEndsBusy(t, Lock{Hold: 10 * time.Second}) })
+	for end := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before+10; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d goroutines, %d before", runtime.NumGoroutine(), before)
+		}
+	}
+}
+
+func testEndsBusy(t *testing.T, lock Lock) {
 	eachModel(t, func(t *testing.T, cfg Config) {
+		cfg.Lock = lock
 		ctx, cancel := context.WithCancel(context.Background())
 		silent := rawDownstream(t, func(_ net.Conn, _ *bufio.Reader, _ int) { <-ctx.Done() })
 		cfg.Downstream = silent
@@ -166,11 +178,6 @@ func TestServeEndsWithRequestsInFlight(t *testing.T) {
 			t.Fatal("Serve did not end")
 		}
 	})
-	for end := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before+10; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%d goroutines, %d before", runtime.NumGoroutine(), before)
-		}
-	}
 }
 
 func TestListenErrorIsOneLine(t *testing.T) {

@@ -36,7 +36,7 @@ type reply struct {
 	body   []byte
 }
 
-func newService(cfg Config) (*service, error) {
+func newService(cfg Config, ended <-chan struct{}) (*service, error) {
 	s := &service{cfg: cfg}
 	if cfg.Downstream != "" {
 		u, err := url.Parse(cfg.Downstream)
@@ -55,7 +55,7 @@ func newService(cfg Config) (*service, error) {
 		}
 		s.call, s.ioTest = newCall(u), newCall(u.JoinPath("delay/100"))
 	}
-	s.faults = newFaults(cfg)
+	s.faults = newFaults(cfg, ended)
 	return s, nil
 }
 
@@ -115,7 +115,7 @@ func (s *service) answer(method, target []byte, get func(*call) ([]byte, error))
 		s.faults.mu.Lock()
 		defer s.faults.mu.Unlock()
 	}
-	s.faults.burnBlocking()
+	s.faults.burn()
 	if c == nil {
 		return r
 	}

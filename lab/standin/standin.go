@@ -132,7 +132,7 @@ func (c Config) Validate() error {
 		flag       string
 		value, top time.Duration
 	}{
-		{"--cpu-per-request", c.CPUPerRequest, 10 * time.Second},
+		{"--cpu-per-request", c.CPUPerRequest, time.Second},
 		{"--lock", c.Lock.Hold, 10 * time.Second},
 		{"--not-ready-for", c.NotReadyFor, 24 * time.Hour},
 		{"--exit-after", c.ExitAfter, 24 * time.Hour},
@@ -165,14 +165,12 @@ func Serve(ctx context.Context, cfg Config) error {
 		return err
 	}
 	defer ln.Close()
-	s, err := newService(cfg)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	s, err := newService(cfg, ctx.Done())
 	if err != nil {
 		return err
 	}
-	defer s.faults.close()
-
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	if cfg.ExitAfter > 0 {
 		crash := time.AfterFunc(cfg.ExitAfter, func() { cancel(ErrCrash) })
 		defer crash.Stop()

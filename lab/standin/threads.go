@@ -145,6 +145,10 @@ func (t *threadServer) work() {
 	defer t.workers.Done()
 	runtime.LockOSThread() // for good: the thread ends with the goroutine
 	for x := range t.jobs {
+		if t.faults.over() {
+			x.answered <- false // nobody works off the queue of a process that ends
+			continue
+		}
 		r := t.answer(x.Method(), x.Target(), t.pool.get)
 		out, keepAlive := x.writeReply(x.out[:0], r, t.cfg.KeepAliveRequests)
 		x.out = out
