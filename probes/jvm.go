@@ -22,7 +22,7 @@ func (c Counters) jvm() JVM {
 		JITSeconds:         c.seconds("java.ci.totalTime"),
 		JITCompiles:        c.long("sun.ci.totalCompiles"),
 		ClassesLoaded:      c.sum("java.cls.loadedClasses", "java.cls.sharedLoadedClasses"),
-		MetaspaceUsedBytes: c.long("sun.gc.metaspace.used"),
+		MetaspaceUsedBytes: c.metaspaceUsed(),
 		SafepointSeconds:   c.seconds("sun.rt.safepointTime"),
 		Safepoints:         c.long("sun.rt.safepoints"),
 	}
@@ -49,6 +49,15 @@ func (c Counters) seconds(name string) *float64 {
 	}
 	s := float64(n) / float64(frequency)
 	return &s
+}
+
+// metaspaceUsed is 0 in the file until the first collection writes it, and no JVM lives in 0 bytes: null.
+func (c Counters) metaspaceUsed() *int64 {
+	used := c.long("sun.gc.metaspace.used")
+	if used != nil && *used == 0 {
+		return nil
+	}
+	return used
 }
 
 // sum adds the counters that exist; null if none does.

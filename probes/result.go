@@ -4,7 +4,7 @@
 //
 // The normal steps: [NewTree] for the first process of a tier, [Tree.Detailed]
 // when a measured window opens and when it closes, [Tree.Sample] about once a
-// second between, and [Cut] to turn the samples into one [Window]. A figure
+// second between, and [NewWindow] to turn the samples into one [Window]. A figure
 // that cannot be had is null, and a map from field to reason says why.
 package probes
 
@@ -47,7 +47,7 @@ type JVM struct {
 	JITSeconds         *float64 `json:"jit_s"` // java.ci.totalTime, summed over compiler threads, cumulative
 	JITCompiles        *int64   `json:"jit_compiles"`
 	ClassesLoaded      *int64   `json:"classes_loaded"`
-	MetaspaceUsedBytes *int64   `json:"metaspace_used_bytes"`
+	MetaspaceUsedBytes *int64   `json:"metaspace_used_bytes"`  // when last collected; null before
 	CodeCacheUsedBytes *int64   `json:"code_cache_used_bytes"` // null: no JDK writes it to hsperfdata
 	SafepointSeconds   *float64 `json:"safepoint_s"`           // all threads stopped, for GC and else, cumulative
 	Safepoints         *int64   `json:"safepoints"`

@@ -219,3 +219,13 @@ func (t *Tree) buffer() []byte {
 	}
 	return t.buf
 }
+
+// Descendants returns the processes below pid, zombies left out, children after
+// their parents. What cannot be read is left out too.
+func (fs FS) Descendants(pid int) []int {
+	t, err := NewTree(fs, pid, SkipRoot)
+	if err != nil {
+		return nil
+	}
+	return t.PIDs()
+}

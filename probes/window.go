@@ -13,11 +13,11 @@ const (
 	coverage = 0.9
 )
 
-// Cut reduces samples (ascending in At) to the window from open to close, both
+// NewWindow reduces samples (ascending in At) to the window from open to close, both
 // on the clock of Sample.At: differences of counters between the samples nearest
 // to its edges, means and extremes of gauges over the samples inside. A counter whose
 // samples span less than nine tenths of the window is unavailable: half a window's CPU is no window's CPU.
-func Cut(samples []Sample, open, close float64) Window {
+func NewWindow(samples []Sample, open, close float64) Window {
 	w := Window{Unavailable: map[string]string{}}
 	inside := between(samples, open, close)
 	if len(inside) == 0 {

@@ -2,7 +2,7 @@ package probes
 
 // jvm fills the JVM's figures of a window.
 func (c cutter) jvm(w *Window) {
-	fields := []string{"platform_threads", "heap_committed_bytes", "heap_after_gc_bytes", "gc", "jit_s", "jit_compiles", "safepoint_s"}
+	fields := []string{"jvm", "platform_threads", "heap_committed_bytes", "heap_after_gc_bytes", "gc", "jit_s", "jit_compiles", "safepoint_s"}
 	reason := ""
 	switch {
 	case !c.hasJVM():
