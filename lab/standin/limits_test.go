@@ -1,6 +1,7 @@
 package standin
 
 import (
+	"net"
 	"os"
 	"regexp"
 	"strconv"
@@ -121,14 +122,27 @@ func TestConnectionsBeyondTheLimitWaitUnaccepted(t *testing.T) {
 	})
 }
 
-func TestBacklogIsSet(t *testing.T) {
-	l, err := listen("127.0.0.1:0", 3, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	if c := dial(t, l.Addr().String()); c == nil {
-		t.Error("no connection with a short backlog")
+func TestBacklogBoundsTheKernelsQueue(t *testing.T) {
+	const tries = 12
+	for _, backlog := range []int{0, 2} {
+		l, err := listen("127.0.0.1:0", backlog, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		connected := 0
+		for range tries { // nobody accepts; the kernel drops what it cannot queue
+			if c, err := net.DialTimeout("tcp", l.Addr().String(), 50*time.Millisecond); err == nil {
+				defer c.Close()
+				connected++
+			}
+		}
+		if backlog == 0 && connected != tries {
+			t.Errorf("the system's maximum queued %d of %d", connected, tries)
+		}
+		if backlog > 0 && (connected == 0 || connected >= tries) {
+			t.Errorf("a backlog of %d queued %d of %d", backlog, connected, tries)
+		}
 	}
 }
 
