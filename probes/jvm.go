@@ -1,7 +1,6 @@
 package probes
 
 import (
-	"maps"
 	"slices"
 	"strings"
 )
@@ -77,7 +76,7 @@ func (c Counters) sum(names ...string) *int64 {
 // indexed returns the names prefix + index + suffix that exist, in order of name.
 func (c Counters) indexed(prefix, suffix string) []string {
 	var names []string
-	for _, name := range slices.Sorted(maps.Keys(c.Longs)) {
+	for name := range c.Longs {
 		middle, ok := strings.CutPrefix(name, prefix)
 		if !ok {
 			continue
@@ -86,6 +85,7 @@ func (c Counters) indexed(prefix, suffix string) []string {
 			names = append(names, name)
 		}
 	}
+	slices.Sort(names)
 	return names
 }
 

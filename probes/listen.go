@@ -136,7 +136,7 @@ func (t *Tree) ListeningPorts() ([]int, error) {
 			own, err = t.fs.portsOf(m.PID, sockets)
 			ports = append(ports, own...)
 		}
-		firstErr = worse(firstErr, err)
+		firstErr = t.worse(firstErr, err, m)
 	}
 	slices.Sort(ports)
 	return slices.Compact(ports), firstErr

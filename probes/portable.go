@@ -50,7 +50,7 @@ func (o portable) stat(pid int, _ []byte) (procStat, error) {
 	if err != nil {
 		return procStat{}, fmt.Errorf("%w: %w", ErrGone, err)
 	}
-	s := procStat{ID: id, PPID: ppid, State: 'R', OwnS: times.User + times.System}
+	s := procStat{ID: id, PPID: ppid, State: 'R', Own: time.Duration((times.User + times.System) * 1e9)}
 	if name, err := p.Name(); err == nil {
 		s.Comm = name
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 )
 
 // ID is the identity of a process: its number, which the kernel reuses, and its
@@ -21,8 +22,8 @@ type procStat struct {
 	Comm     string
 	State    byte
 	PPID     int
-	OwnS     float64 // user + system time of all its threads, ended ones included, in seconds
-	WaitedS  float64 // the same of its children that ended and were waited for
+	Own      time.Duration // user + system time of all its threads, ended ones included
+	Waited   time.Duration // the same of its children that ended and were waited for
 	Threads  int64
 	RSSPages int64
 }
@@ -98,8 +99,9 @@ func parseStat(data []byte, ticks float64) (procStat, error) {
 	s.ID = ID{PID: pid, Start: uint64(number[start])}
 	s.Comm = string(data[open+1 : end])
 	s.PPID = int(number[ppid])
-	s.OwnS = float64(number[utime]+number[stime]) / ticks
-	s.WaitedS = float64(number[cutime]+number[cstime]) / ticks
+	tick := time.Duration(float64(time.Second) / ticks)
+	s.Own = time.Duration(number[utime]+number[stime]) * tick
+	s.Waited = time.Duration(number[cutime]+number[cstime]) * tick
 	s.Threads = number[threads]
 	s.RSSPages = number[rss]
 	return s, nil

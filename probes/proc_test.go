@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func procFile(t testing.TB, name string) []byte {
@@ -15,12 +16,12 @@ func procFile(t testing.TB, name string) []byte {
 
 func TestParseStat(t *testing.T) {
 	got, err := parseStat(procFile(t, "stat-brackets"), 100)
-	want := procStat{ID: ID{4242, 65168}, Comm: "my (odd) name) S", State: 'S', PPID: 17, OwnS: 13, WaitedS: 5.25, Threads: 213, RSSPages: 389}
+	want := procStat{ID: ID{4242, 65168}, Comm: "my (odd) name) S", State: 'S', PPID: 17, Own: 13 * time.Second, Waited: 5250 * time.Millisecond, Threads: 213, RSSPages: 389}
 	if err != nil || got != want {
 		t.Errorf("got  %+v, %v\nwant %+v", got, err, want)
 	}
 	z, err := parseStat(procFile(t, "stat-zombie"), 100)
-	if err != nil || !z.zombie() || z.OwnS != 3.1 || z.PPID != 4242 {
+	if err != nil || !z.zombie() || z.Own != 3100*time.Millisecond || z.PPID != 4242 {
 		t.Errorf("zombie: %+v, %v", z, err)
 	}
 	whole := string(procFile(t, "stat-brackets"))

@@ -2,6 +2,7 @@ package probes
 
 import (
 	"errors"
+	"os"
 
 	"loomlab/clock"
 )
@@ -50,7 +51,8 @@ func (t *Tree) cpu() *float64 {
 	for _, m := range t.members {
 		total += t.counted(m)
 	}
-	return &total
+	seconds := total.Seconds()
+	return &seconds
 }
 
 // gauges sums memory, threads and descriptors. A process that ends between two
@@ -61,9 +63,9 @@ func (t *Tree) gauges(s *Sample, alive []*member) {
 	for _, m := range alive {
 		threads += m.Threads
 		n, err := t.processes.residentBytes(m.PID, t.buffer())
-		rss, rssErr = rss+n, worse(rssErr, err)
+		rss, rssErr = rss+n, t.worse(rssErr, err, m)
 		n, err = t.processes.openFDs(m.PID)
-		fds, fdsErr = fds+n, worse(fdsErr, err)
+		fds, fdsErr = fds+n, t.worse(fdsErr, err, m)
 	}
 	s.Threads = &threads
 	s.RSSBytes = s.unless("rss_bytes", rssErr, rss)
@@ -79,12 +81,22 @@ func (s *Sample) unless(field string, err error, n int64) *int64 {
 	return &n
 }
 
-// worse keeps the first error that is not a process ending meanwhile.
-func worse(first, err error) error {
-	if first == nil && !errors.Is(err, ErrGone) {
-		return err
+// worse keeps the first error that is not the process m ending meanwhile. While
+// it exits, its files belong to root for a moment and may not be read: it has no memory then.
+func (t *Tree) worse(first, err error, m *member) error {
+	if first != nil || err == nil || errors.Is(err, ErrGone) {
+		return first
 	}
-	return first
+	if errors.Is(err, os.ErrPermission) {
+		now, gone := t.processes.stat(m.PID, nil)
+		if gone != nil || now.ID != m.ID || now.zombie() {
+			return nil
+		}
+		if rss, gone := t.processes.residentBytes(m.PID, nil); gone != nil || rss == 0 {
+			return nil
+		}
+	}
+	return err
 }
 
 // RSSNow is the tree's resident memory in bytes from smaps_rollup, exact to the
@@ -123,7 +135,7 @@ func (t *Tree) sum(read func(pid int) (int64, error)) (int64, error) {
 			total += n
 			counted++
 		}
-		firstErr = worse(firstErr, err)
+		firstErr = t.worse(firstErr, err, m)
 	}
 	if firstErr == nil && counted == 0 {
 		firstErr = ErrGone

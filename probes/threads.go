@@ -49,7 +49,7 @@ func (t *Tree) threads(s *Sample, alive []*member) {
 	}
 	var firstErr error
 	for _, m := range alive {
-		firstErr = worse(firstErr, t.readThreads(m))
+		firstErr = t.worse(firstErr, t.readThreads(m), m)
 	}
 	if firstErr != nil {
 		s.Unavailable["run_delay_s"] = firstErr.Error()

@@ -19,7 +19,7 @@ type Tree struct {
 	members   map[int]*member
 	strangers map[int]struct{} // processes known not to belong: their parents need not be read again
 	readings  int
-	lostCPU   float64 // of members that ended without a member counting them as waited for
+	lostCPU   time.Duration // of members that ended without a member counting them as waited for
 	groups    map[string]*ThreadGroup
 	jvm       *member // the first JVM, once found
 	buf       []byte
@@ -128,7 +128,7 @@ func (t *Tree) update() {
 // kernel reaped the child by itself, or a process outside did) is kept in
 // lostCPU; thus the total can only grow.
 func (t *Tree) refresh() {
-	var ended, received float64
+	var ended, received time.Duration
 	for pid, m := range t.members {
 		now, err := t.processes.stat(pid, t.buffer())
 		if err != nil && !errors.Is(err, ErrGone) {
@@ -139,18 +139,18 @@ func (t *Tree) refresh() {
 			delete(t.members, pid)
 			continue
 		}
-		received += max(0, now.WaitedS-m.WaitedS)
+		received += max(0, now.Waited-m.Waited)
 		m.procStat = now
 	}
 	t.lostCPU += max(0, ended-received)
 }
 
 // counted is what m contributes to the tree's CPU time.
-func (t *Tree) counted(m *member) float64 {
+func (t *Tree) counted(m *member) time.Duration {
 	if t.skipRoot && m.ID == t.root {
-		return m.WaitedS
+		return m.Waited
 	}
-	return m.OwnS + m.WaitedS
+	return m.Own + m.Waited
 }
 
 // adopt makes members of the listed processes whose parent is one. A child can
