@@ -1,6 +1,10 @@
 package loadgen
 
-import "time"
+import (
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
 
 // Result is what one window of load says. It is the object that `loomlab load
 // --json` prints last and that a cell of a run stores as "load". Every key is
@@ -8,7 +12,8 @@ import "time"
 type Result struct {
 	Schema         int              `json:"schema"`
 	Target         string           `json:"target"`
-	Mode           string           `json:"mode"` // "closed" or "open"
+	Address        string           `json:"address"` // what the host was resolved to, once
+	Mode           string           `json:"mode"`    // "closed" or "open"
 	Started        time.Time        `json:"started"`
 	Seconds        float64          `json:"seconds"`     // measured length of the window
 	RequestedS     *float64         `json:"requested_s"` // the length that was asked for; null with a number of requests
@@ -169,4 +174,15 @@ type Sample struct {
 	Opened    int64    `json:"opened"`    // connects that succeeded
 	InFlight  int64    `json:"in_flight"` // now
 	LatencyMS *Latency `json:"latency_ms"`
+
+	histogram func() *hdrhistogram.Histogram
+}
+
+// Histogram returns the latencies of the sample in µs, or nil. It may only be
+// called while the event is being observed.
+func (s *Sample) Histogram() *hdrhistogram.Histogram {
+	if s.histogram == nil {
+		return nil
+	}
+	return s.histogram()
 }

@@ -1,0 +1,3 @@
+package loadgen
+
+var engines = []string{"epoll", "portable"}

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package loadgen
+
+var engines = []string{"portable"}

@@ -1,0 +1,79 @@
+package loadgen
+
+import (
+	"time"
+
+	"loomlab/clock"
+)
+
+// spread staggers the first sends over one latency, which it takes from the
+// first answer: requests that start together stay together, and every second of
+// the run would show their wave.
+type spread struct {
+	off   bool          // first sends are not spread
+	probe clock.Time    // when the first request was sent, whose answer is awaited
+	over  time.Duration // one latency; 0 until known
+	base  clock.Time
+	held  []*slot // connected, waiting for over
+}
+
+const (
+	probeLimit  = time.Second // how long to wait for the first answer
+	spreadLimit = 2 * time.Second
+	spreadGuess = 100 * time.Millisecond // without an answer
+)
+
+// holds decides about the first send of s; true: not now.
+func (p *spread) holds(w *worker, s *slot, now clock.Time) bool {
+	switch {
+	case p.off:
+		return false
+	case p.probe == 0:
+		p.probe = now
+		return false
+	case p.over == 0:
+		s.state, s.since = slotHeld, now
+		p.held = append(p.held, s)
+		return true
+	}
+	at := p.place(w, s)
+	if late := now.Sub(at); late > 0 { // keep its place in the cycle
+		at = at.Add((late + p.over - 1) / p.over * p.over)
+	}
+	if at <= now {
+		return false
+	}
+	s.since = now
+	w.wait(s, at)
+	return true
+}
+
+// place is the first send of s in the first cycle.
+func (p *spread) place(w *worker, s *slot) clock.Time {
+	rank := int64(s.index)*int64(w.job.cfg.Loops) + int64(w.index)
+	return p.base.Add(time.Duration(int64(p.over) * rank / int64(w.job.cfg.Connections)))
+}
+
+// measured takes the latency of the first answer.
+func (p *spread) measured(w *worker, latency time.Duration, now clock.Time) {
+	if p.off || p.over > 0 {
+		return
+	}
+	p.over = min(max(latency, time.Microsecond), spreadLimit)
+	p.base = now
+	held := p.held
+	p.held = nil
+	for _, s := range held {
+		if s.state == slotHeld {
+			s.state = slotOff
+			w.proceed(s, now)
+		}
+	}
+}
+
+// tick ends the wait for a first answer that does not come.
+func (p *spread) tick(w *worker, now clock.Time) {
+	if p.probe != 0 && p.over == 0 && now.Sub(p.probe) > probeLimit {
+		p.measured(w, spreadGuess, now)
+	}
+}
