@@ -62,6 +62,27 @@ func DecodeHistogram(encoded string) (*hdr.Histogram, error) {
 	return hdr.Decode([]byte(encoded))
 }
 
+// MergeHistograms adds up the histograms of cells (µs). It fails when one of them
+// has none: percentiles of the others alone would be of something else.
+func MergeHistograms(cells []*Cell) (*hdr.Histogram, error) {
+	var merged *hdr.Histogram
+	for _, c := range cells {
+		if c.Load == nil {
+			return nil, fmt.Errorf("%s: no load result", c.tag())
+		}
+		h, err := DecodeHistogram(c.Load.Histogram)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", c.tag(), err)
+		}
+		if merged == nil {
+			merged = h
+		} else if lost := merged.Merge(h); lost > 0 {
+			return nil, fmt.Errorf("%s: %d values are out of range", c.tag(), lost)
+		}
+	}
+	return merged, nil
+}
+
 // FromHistogram summarises a histogram of microseconds in milliseconds; nil when
 // it is empty.
 func FromHistogram(h *hdr.Histogram) *Latency {

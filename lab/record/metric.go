@@ -44,8 +44,10 @@ func MetricNamed(name string) (Metric, bool) {
 const (
 	Throughput          = "throughput"
 	ThroughputWithDrain = "throughput_with_drain"
+	P50                 = "p50_ms"
 	P99                 = "p99_ms"
 	HeapAfterGC         = "heap_after_gc_mb"
+	Exceptions          = "exceptions"
 )
 
 var metrics = []Metric{
@@ -55,7 +57,7 @@ var metrics = []Metric{
 	{Name: ThroughputWithDrain, Label: "… with drain", Unit: "req/s", Better: "higher",
 		read:      withDrain,
 		published: func(p *Published) []float64 { return p.Throughput }},
-	{Name: "p50_ms", Label: "p50", Unit: "ms", Better: "lower",
+	{Name: P50, Label: "p50", Unit: "ms", Better: "lower",
 		read:      func(c *Cell) *float64 { return latency(c, func(l *Latency) float64 { return l.P50 }) },
 		published: func(p *Published) []float64 { return p.P50MS }},
 	{Name: P99, Label: "p99", Unit: "ms", Better: "lower",
@@ -71,7 +73,7 @@ var metrics = []Metric{
 			f := c.Load.Connections.Failed
 			return count(f.Refused + f.Timeout + f.LocalPorts + f.FDLimit + f.Other)
 		}},
-	{Name: "exceptions", Label: "in-app exceptions", Better: "lower", Quiet: true,
+	{Name: Exceptions, Label: "in-app exceptions", Better: "lower", Quiet: true,
 		read: exceptions, sources: []string{"exceptions"}},
 	{Name: "reconnects_per_s", Label: "reconnects", Unit: "/s", Better: "lower",
 		read: func(c *Cell) *float64 {
@@ -87,16 +89,16 @@ var metrics = []Metric{
 			}
 			return nil
 		}, sources: []string{"sut.cpu_s"}},
-	{Name: "sut_cpu_us", Label: "SUT CPU per request", Unit: "µs", Better: "lower",
+	{Name: "sut_cpu_us", Label: "SUT CPU/request", Unit: "µs", Better: "lower",
 		read: cpuPerRequest(TierSUT), sources: []string{"sut.cpu_us_per_request", "sut.cpu_s"}},
-	{Name: "downstream_cpu_us", Label: "downstream CPU per request", Unit: "µs", Better: "lower",
+	{Name: "downstream_cpu_us", Label: "downstream CPU/request", Unit: "µs", Better: "lower",
 		read: cpuPerRequest(TierDownstream), sources: []string{"downstream.cpu_us_per_request", "downstream.cpu_s", "downstream"}},
-	{Name: "load_cpu_us", Label: "load CPU per request", Unit: "µs", Better: "lower",
+	{Name: "load_cpu_us", Label: "load CPU/request", Unit: "µs", Better: "lower",
 		read: loadCPU, sources: []string{"load.cpu_us_per_request", "load.cpu_s"}},
-	{Name: "rss_mb", Label: "RSS at the end", Unit: "MB", Better: "lower",
+	{Name: "rss_mb", Label: "RSS", Unit: "MB", Better: "lower",
 		read:      func(c *Cell) *float64 { return megabytes(rssEnd(c)) },
 		published: func(p *Published) []float64 { return p.RSSMB }, sources: []string{"sut.rss_bytes"}},
-	{Name: "rss_minus_heap_mb", Label: "RSS minus committed heap", Unit: "MB", Better: "lower",
+	{Name: "rss_minus_heap_mb", Label: "RSS minus heap", Unit: "MB", Better: "lower",
 		read: rssMinusHeap, sources: []string{"sut.heap_committed_bytes", "sut.jvm", "sut.rss_bytes"}},
 	{Name: "heap_committed_mb", Label: "heap committed", Unit: "MB", Better: "lower",
 		read: func(c *Cell) *float64 {
@@ -153,10 +155,31 @@ func (m Metric) Why(c *Cell) string {
 	return "not measured"
 }
 
-// PublishedIn returns what the author published for the metric, one figure a round.
-func (m Metric) PublishedIn(p *Published) []float64 {
+// PublishedIn returns what the author published for the metric: figures, one a
+// round, or the words that stood in their place ("timeouts").
+func (m Metric) PublishedIn(p *Published) (figures []float64, words string) {
 	if m.published == nil || p == nil {
-		return nil
+		return nil, ""
 	}
-	return m.published(p)
+	words = p.Texts[m.publishedKey()]
+	if words == "" && m.publishedKey() == Throughput {
+		words = p.Text
+	}
+	return m.published(p), words
+}
+
+// fromHistogram reports whether pooling the metric takes merging histograms.
+func (m Metric) fromHistogram() bool { return m.Name == P50 || m.Name == P99 }
+
+// publishedKey is the metric's key in the experiment file.
+func (m Metric) publishedKey() string {
+	switch m.Name {
+	case ThroughputWithDrain:
+		return Throughput
+	case "platform_threads_peak":
+		return "threads_peak"
+	case HeapAfterGC:
+		return "heap_used_mb"
+	}
+	return m.Name
 }

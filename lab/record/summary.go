@@ -57,20 +57,37 @@ type Summary struct {
 	Max    float64
 }
 
-// Summarise pools the rounds of each fork and takes the median over forks; nil
-// when no fork has a value.
+// Summarise takes the median over forks of pooled rounds; nil when no fork has a
+// value. Where many metrics of the same cells are wanted, pool them once with
+// [PoolForks] and use [Across].
 func Summarise(cells []*Cell, m Metric) *Summary {
-	byFork := map[int][]*Cell{}
-	for _, c := range Measured(cells) {
-		byFork[c.Fork] = append(byFork[c.Fork], c)
-	}
+	return Across(poolForks(cells, m.fromHistogram()), m)
+}
+
+// Across summarises a metric over pooled forks; nil when none has a value.
+func Across(pooled []*Cell, m Metric) *Summary {
 	var values []float64
-	for _, fork := range slices.Sorted(maps.Keys(byFork)) {
-		if v := m.Of(Pool(byFork[fork])); v != nil {
+	for _, c := range pooled {
+		if v := m.Of(c); v != nil {
 			values = append(values, *v)
 		}
 	}
 	return Over(values)
+}
+
+// PoolForks pools the measured rounds of each fork, in the order of forks.
+func PoolForks(cells []*Cell) []*Cell { return poolForks(cells, true) }
+
+func poolForks(cells []*Cell, latencies bool) []*Cell {
+	byFork := map[int][]*Cell{}
+	for _, c := range Measured(cells) {
+		byFork[c.Fork] = append(byFork[c.Fork], c)
+	}
+	var pooled []*Cell
+	for _, fork := range slices.Sorted(maps.Keys(byFork)) {
+		pooled = append(pooled, pool(byFork[fork], latencies))
+	}
+	return pooled
 }
 
 // Over summarises values; nil without any.
@@ -84,17 +101,24 @@ func Over(values []float64) *Summary {
 }
 
 // Pool joins the measured rounds of one fork into a single cell: counters and
-// seconds add up, histograms merge, costs per request are weighted by requests,
-// peaks take the highest, and gauges are those of the last round. Nil without a
-// measured round. What one round lacks the pooled cell lacks too.
-func Pool(rounds []*Cell) *Cell {
-	rounds = Measured(rounds)
+// seconds add up, histograms merge (see [MergeHistograms] for the result; the
+// pooled cell keeps its percentiles only), costs per request are weighted by
+// requests, peaks take the highest, and gauges are those of the last round. Nil
+// without a measured round. What one round lacks the pooled cell lacks too.
+func Pool(rounds []*Cell) *Cell { return pool(Measured(rounds), true) }
+
+func pool(rounds []*Cell, latencies bool) *Cell {
 	if len(rounds) == 0 {
 		return nil
 	}
 	pooled := *rounds[0]
 	for _, next := range rounds[1:] {
 		pooled = join(&pooled, next)
+	}
+	if len(rounds) > 1 && latencies {
+		if h, err := MergeHistograms(rounds); err == nil {
+			pooled.Load.LatencyMS = FromHistogram(h)
+		}
 	}
 	return &pooled
 }
@@ -135,7 +159,7 @@ func joinLoad(a, b *loadgen.Result) *loadgen.Result {
 	r.Connections.Failed.FDLimit += f.FDLimit
 	r.Connections.Failed.Other += f.Other
 	r.ThroughputPerS = quotient(float64(r.Requests.OK), r.Seconds)
-	r.LatencyMS, r.Histogram = joinLatency(a, b)
+	r.LatencyMS, r.Histogram = nil, ""                                 // percentiles are merged, never averaged
 	r.Open, r.ConnectMS, r.SlotSeconds, r.Targets = nil, nil, nil, nil // not pooled
 	r.Engine = nil
 	if a.Engine != nil && b.Engine != nil {
@@ -166,23 +190,6 @@ func addRequests(a, b loadgen.Requests) loadgen.Requests {
 	b.Drained.Errors += a.Drained.Errors
 	b.Drained.Abandoned += a.Drained.Abandoned
 	return b
-}
-
-// joinLatency merges histograms: percentiles are never averaged.
-func joinLatency(a, b *loadgen.Result) (*Latency, string) {
-	left, err := DecodeHistogram(a.Histogram)
-	if err != nil {
-		return nil, ""
-	}
-	right, err := DecodeHistogram(b.Histogram)
-	if err != nil || left.Merge(right) > 0 {
-		return nil, ""
-	}
-	encoded, err := left.EncodeV2()
-	if err != nil {
-		return nil, ""
-	}
-	return FromHistogram(left), string(encoded)
 }
 
 func joinProbes(a, b *probes.Window, okA, okB int64) *probes.Window {

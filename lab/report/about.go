@@ -1,0 +1,204 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"loomlab/lab/record"
+)
+
+// about says what was measured, where and on what, a line each.
+func about(saved *record.Saved) []string {
+	run := &saved.Run
+	lines := []string{joined(
+		run.Experiment.Name, run.ID, status(saved), shape(&run.Experiment))}
+	if line := machine(&run.Machine); line != "" {
+		lines = append(lines, line)
+	}
+	if jdks := jdks(run); jdks != "" {
+		lines = append(lines, jdks)
+	}
+	if s := run.Experiment.Source; s != nil && s.Title != "" {
+		counting := "counted inside the window"
+		if s.Counting == "with-drain" {
+			counting = "counted with the answers that came after the window"
+		}
+		lines = append(lines, "published in "+s.Title+", "+counting)
+	}
+	if run.Standins && run.Note == "" {
+		lines = append(lines, "stand-ins ran in place of the experiment's SUTs")
+	}
+	if run.Experiment.Quick {
+		lines = append(lines, "shortened by --quick: not to be compared with a full run")
+	}
+	if run.Note != "" {
+		lines = append(lines, "note: "+run.Note)
+	}
+	for i := range lines {
+		lines[i] = escape(lines[i])
+	}
+	return lines
+}
+
+// joined puts the parts that say something on one line.
+func joined(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
+}
+
+// status says how the run ended, and how far it came where that is in question.
+func status(saved *record.Saved) string {
+	s, e := saved.Run.Status, &saved.Run.Experiment
+	if s == "" || s == "ok" {
+		return s
+	}
+	return fmt.Sprintf("%s, %d of %d cells recorded", s, len(saved.Cells), max(len(saved.Cells), expected(e)))
+}
+
+// expected is how many cells the experiment asks for.
+func expected(e *record.Experiment) int {
+	return len(e.SUTs) * len(e.Load.Connections) * max(1, e.Load.Rounds) * max(1, e.Forks)
+}
+
+// shape is the experiment in a few words.
+func shape(e *record.Experiment) string {
+	var parts []string
+	if e.Load.Rounds > 0 {
+		parts = append(parts, plural(e.Load.Rounds, "round")+" of "+e.Load.Duration.String())
+	}
+	if e.Forks > 0 {
+		parts = append(parts, plural(e.Forks, "fork"))
+	}
+	if e.Downstream != nil {
+		parts = append(parts, "downstream delay "+e.Downstream.Delay.String())
+	}
+	return joined(parts...)
+}
+
+func machine(m *record.Machine) string {
+	var cores, memory string
+	if m.Cores > 0 {
+		cores = plural(m.Cores, "core")
+	}
+	if m.MemoryBytes > 0 {
+		memory = fmt.Sprintf("%.1f GB", float64(m.MemoryBytes)/(1<<30))
+	}
+	system := strings.TrimSpace(strings.Trim(m.OS+"/"+m.Arch, "/") + " " + m.Kernel)
+	return joined(m.Host, cores, strings.TrimSpace(m.CPU), memory, system)
+}
+
+// jdks lists the distinct JVMs that ran.
+func jdks(run *record.Run) string {
+	var seen []string
+	for _, s := range run.Starts {
+		if s.JVM != nil {
+			seen = appendNew(seen, jvm(s.JVM))
+		}
+	}
+	if len(seen) == 0 {
+		return ""
+	}
+	return "JDK " + strings.Join(seen, ", ")
+}
+
+func jvm(j *record.StartJVM) string {
+	return strings.TrimSpace(orElse(j.Version, "of unknown version") + " " + j.Collector)
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// starts is the block on how each SUT began.
+func (b *builder) starts() Block {
+	block := Block{Title: "start"}
+	if len(b.saved.Run.Starts) == 0 {
+		return block
+	}
+	text := func(label string, read func(*record.Start) string) {
+		row := Row{Metric: record.Metric{Label: label}}
+		for _, sut := range b.table.Columns {
+			var said []string
+			for _, s := range b.startsOf(sut) {
+				if v := read(s); v != "" {
+					said = appendNew(said, v)
+				}
+			}
+			row.Cells = append(row.Cells, Cell{Text: escape(orElse(strings.Join(said, ", "), "n/a"))})
+		}
+		block.Rows = append(block.Rows, row)
+	}
+	number := func(m record.Metric, read func(*record.Start) *float64) {
+		row := Row{Metric: m}
+		for _, sut := range b.table.Columns {
+			row.Cells = append(row.Cells, b.startCell(sut, read))
+		}
+		block.Rows = append(block.Rows, row)
+	}
+	text("kind", func(s *record.Start) string { return s.Kind })
+	number(record.Metric{Label: "ready after", Unit: "s"}, func(s *record.Start) *float64 { return s.ReadyS })
+	number(record.Metric{Label: "idle RSS", Unit: "MB"}, func(s *record.Start) *float64 {
+		if s.IdleRSSBytes == nil {
+			return nil
+		}
+		v := float64(*s.IdleRSSBytes) / (1 << 20)
+		return &v
+	})
+	number(record.Metric{Label: "first request", Unit: "ms"}, func(s *record.Start) *float64 {
+		if s.FirstRequest == nil {
+			return nil
+		}
+		return &s.FirstRequest.MS
+	})
+	text("… answered", func(s *record.Start) string {
+		if s.FirstRequest == nil {
+			return ""
+		}
+		return strings.TrimSpace(fmt.Sprintf("%d %s", s.FirstRequest.Status, s.FirstRequest.Body))
+	})
+	if jdks(&b.saved.Run) != "" {
+		text("JVM", func(s *record.Start) string {
+			if s.JVM == nil {
+				return "none"
+			}
+			return jvm(s.JVM)
+		})
+	}
+	return block
+}
+
+func (b *builder) startsOf(sut string) []*record.Start {
+	var starts []*record.Start
+	for i := range b.saved.Run.Starts {
+		if s := &b.saved.Run.Starts[i]; s.SUT == sut {
+			starts = append(starts, s)
+		}
+	}
+	return starts
+}
+
+func (b *builder) startCell(sut string, read func(*record.Start) *float64) Cell {
+	var c Cell
+	var values []float64
+	for _, s := range b.startsOf(sut) {
+		p := Point{Fork: s.Fork, Status: "ok", Value: read(s), Reason: "not measured"}
+		if s.Error != "" {
+			p.Status, p.Reason = "failed", s.Error
+			c.Notes = appendNew(c.Notes, b.note("–: "+escape(s.Error)))
+		}
+		if p.Value != nil {
+			values = append(values, *p.Value)
+		}
+		c.Points = append(c.Points, p)
+	}
+	if len(c.Points) > 1 {
+		c.Summary = record.Over(values)
+	}
+	if len(c.Points) == 0 {
+		c.Points = []Point{{Status: missing, Reason: "not started"}}
+	}
+	return c
+}

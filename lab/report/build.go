@@ -1,0 +1,327 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"loomlab/lab/record"
+)
+
+// missing is the status of a cell that the record does not hold.
+const missing = "missing"
+
+// ratio is the throughput of a SUT over that of the first one.
+func ratio(first string) record.Metric {
+	return record.Metric{Name: "throughput_ratio", Label: "ratio to " + shorten(escape(first), 16), Unit: "×", Better: "higher"}
+}
+
+// builder makes a table; it numbers the footnotes in the order of their use.
+type builder struct {
+	saved *record.Saved
+	exp   *record.Experiment
+	table *Table
+	notes map[string]int
+}
+
+// Build makes the table of a run. It never fails: what is missing stays visible.
+func Build(saved *record.Saved) *Table {
+	b := &builder{saved: saved, exp: &saved.Run.Experiment, table: &Table{}, notes: map[string]int{}}
+	t := b.table
+	t.RunID = saved.Run.ID
+	t.Title = escape(orElse(b.exp.Title, b.exp.Name, "unnamed experiment"))
+	t.About = about(saved)
+	t.Columns = b.columns()
+	t.Starts = b.starts()
+	for _, rung := range b.rungs() {
+		t.Rungs = append(t.Rungs, b.rung(rung))
+	}
+	b.hideRows()
+	b.legend()
+	for _, c := range saved.Run.Claims {
+		t.Claims = append(t.Claims, escape(fmt.Sprintf("%s: %s%s", orElse(c.Result, "undecided"), orElse(c.Text, c.Expr), inBrackets(c.Why))))
+	}
+	return t
+}
+
+// columns are the SUTs of the experiment in its order, then whoever else appears.
+func (b *builder) columns() []string {
+	var names []string
+	add := func(name string) {
+		if name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for _, s := range b.exp.SUTs {
+		add(s.Name)
+	}
+	for _, s := range b.saved.Run.Starts {
+		add(s.SUT)
+	}
+	for _, c := range b.saved.Cells {
+		add(c.SUT)
+	}
+	return names
+}
+
+// rungs are those of the ladder, then whichever others were measured.
+func (b *builder) rungs() []record.Rung {
+	var rungs []record.Rung
+	add := func(r record.Rung) {
+		if !slices.Contains(rungs, r) {
+			rungs = append(rungs, r)
+		}
+	}
+	for _, n := range b.exp.Load.Connections {
+		add(record.Rung{Connections: n})
+	}
+	for i := range b.saved.Cells {
+		add(b.saved.Cells[i].Rung())
+	}
+	return rungs
+}
+
+func (b *builder) rung(rung record.Rung) Block {
+	block := Block{Title: rungTitle(rung), Rung: rung}
+	cells, pooled := make([][]*record.Cell, len(b.table.Columns)), make([][]*record.Cell, len(b.table.Columns))
+	for i, sut := range b.table.Columns {
+		cells[i] = b.saved.At(sut, rung)
+		if b.forks(cells[i]) > 1 {
+			pooled[i] = record.PoolForks(cells[i])
+		}
+	}
+	for _, m := range record.Metrics() {
+		row := Row{Metric: m, Hidden: m.Name == record.ThroughputWithDrain && !b.withDrain()}
+		for i, sut := range b.table.Columns {
+			row.Cells = append(row.Cells, b.cell(m, sut, rung, cells[i], pooled[i]))
+		}
+		block.Rows = append(block.Rows, row)
+		if m.Name == record.ThroughputWithDrain && len(b.table.Columns) > 1 {
+			block.Rows = append(block.Rows, b.ratios(cells))
+		}
+	}
+	for i, sut := range b.table.Columns {
+		block.Verdicts = append(block.Verdicts, verdicts(sut, cells[i])...)
+	}
+	return block
+}
+
+func rungTitle(r record.Rung) string {
+	title := fmt.Sprintf("%d connections", r.Connections)
+	if r.Connections == 1 {
+		title = "1 connection"
+	}
+	if r.Rate != 0 {
+		title += fmt.Sprintf(", %s/s offered", plain(r.Rate))
+	}
+	return title
+}
+
+// cell collects the points of one metric. What is wrong with the windows as a
+// whole is noted at the first row alone, where everybody looks.
+func (b *builder) cell(m record.Metric, sut string, rung record.Rung, cells, pooled []*record.Cell) Cell {
+	var c Cell
+	main := m.Name == record.Throughput
+	for _, slot := range b.slots(cells) {
+		p := Point{Fork: slot.fork, Round: slot.round, Status: missing}
+		switch w := slot.cell; {
+		case w == nil:
+			p.Reason = b.whyMissing(sut, slot.fork)
+		case w.Status != "ok":
+			p.Status, p.Reason = w.Status, orElse(w.Reason, w.Status)
+		default:
+			p.Status = "ok"
+			if p.Value = m.Of(w); p.Value == nil {
+				p.Reason = m.Why(w)
+				c.Notes = appendNew(c.Notes, b.note("n/a: "+escape(p.Reason)))
+			}
+		}
+		if slot.cell != nil {
+			for _, d := range slot.cell.Doubts {
+				p.Doubts = appendNew(p.Doubts, d.Kind)
+			}
+		}
+		if main && p.Status != "ok" && b.saved.Run.Status != "running" {
+			c.Notes = appendNew(c.Notes, b.note("–: "+escape(statusReason(p))))
+		}
+		c.Points = append(c.Points, p)
+	}
+	c.Summary = record.Across(pooled, m) // pooled only when there are several forks
+	if m.Name == record.Exceptions {
+		c.Notes = append(c.Notes, b.exceptionNotes(cells)...)
+	}
+	c.Notes = append(c.Notes, b.doubtNotes(m, sut, rung, cells)...)
+	slices.Sort(c.Notes)
+	b.publish(&c, m, sut, rung)
+	return c
+}
+
+func statusReason(p Point) string {
+	if p.Status == missing || strings.HasPrefix(p.Reason, p.Status) {
+		return p.Reason
+	}
+	return p.Status + ": " + p.Reason
+}
+
+// slot is the place of a window, filled or not.
+type slot struct {
+	fork, round int
+	cell        *record.Cell
+}
+
+// slots are the windows that the experiment asked for, with those that exist.
+func (b *builder) slots(cells []*record.Cell) []slot {
+	var slots []slot
+	for fork := 1; fork <= max(1, b.exp.Forks); fork++ {
+		for round := 1; round <= max(1, b.exp.Load.Rounds); round++ {
+			slots = append(slots, slot{fork: fork, round: round})
+		}
+	}
+	for _, c := range cells {
+		at := slices.IndexFunc(slots, func(s slot) bool { return s.fork == c.Fork && s.round == c.Round })
+		if at < 0 {
+			slots = append(slots, slot{fork: c.Fork, round: c.Round})
+			at = len(slots) - 1
+		}
+		slots[at].cell = c
+	}
+	return slots
+}
+
+func (b *builder) forks(cells []*record.Cell) int {
+	forks := b.exp.Forks
+	for _, c := range cells {
+		forks = max(forks, c.Fork)
+	}
+	return forks
+}
+
+func (b *builder) whyMissing(sut string, fork int) string {
+	for _, s := range b.saved.Run.Starts {
+		if s.SUT == sut && s.Fork == fork && s.Error != "" {
+			return "the SUT did not start: " + s.Error
+		}
+	}
+	switch b.saved.Run.Status {
+	case "running":
+		return "not measured yet"
+	case "interrupted":
+		return "not measured: the run was interrupted before"
+	}
+	return "not measured: the record has no such cell"
+}
+
+// ratios compares the throughput with the first SUT's on the same rung.
+func (b *builder) ratios(cells [][]*record.Cell) Row {
+	throughput, _ := record.MetricNamed(record.Throughput)
+	row := Row{Metric: ratio(b.table.Columns[0])}
+	base := record.Summarise(cells[0], throughput)
+	for i := range cells {
+		p := Point{Status: "ok", Reason: "not measured on both sides"}
+		mine := record.Summarise(cells[i], throughput)
+		if mine != nil && base != nil && base.Median > 0 {
+			v := mine.Median / base.Median
+			p.Value = &v
+		} else {
+			p.Status = missing
+		}
+		c := Cell{Points: []Point{p}}
+		if faster := cells[i]; p.Value != nil && i > 0 {
+			if *p.Value < 1 {
+				faster = cells[0]
+			}
+			if limitedByCPU(faster) {
+				c.Notes = append(c.Notes, b.note("the faster side is limited by CPU, which load engine and downstream share: on other cores it would be faster still"))
+			}
+		}
+		row.Cells = append(row.Cells, c)
+	}
+	return row
+}
+
+// exceptionNotes names what the SUT caught, most frequent first.
+func (b *builder) exceptionNotes(cells []*record.Cell) []int {
+	total := map[string]int64{}
+	for _, c := range cells {
+		for cause, n := range c.Exceptions {
+			total[cause] += n
+		}
+	}
+	causes := slices.Sorted(maps.Keys(total))
+	slices.SortStableFunc(causes, func(x, y string) int { return cmp.Compare(total[y], total[x]) })
+	var parts []string
+	for i, cause := range causes {
+		if i == 3 && len(causes) > 4 {
+			parts = append(parts, fmt.Sprintf("and %d other causes", len(causes)-i))
+			break
+		}
+		parts = append(parts, fmt.Sprintf("%s = %d", escape(cause), total[cause]))
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return []int{b.note("inside the SUT: " + strings.Join(parts, ", "))}
+}
+
+// limitedByCPU goes by the verdicts; without one nothing is claimed.
+func limitedByCPU(cells []*record.Cell) bool {
+	return slices.ContainsFunc(cells, func(c *record.Cell) bool {
+		return c.Verdict != nil && strings.Contains(strings.ToLower(c.Verdict.Kind), "cpu")
+	})
+}
+
+// verdicts are the distinct ones of a SUT's windows, by kind.
+func verdicts(sut string, cells []*record.Cell) []string {
+	var lines, kinds []string
+	for _, c := range cells {
+		if c.Verdict == nil || slices.Contains(kinds, c.Verdict.Kind) {
+			continue
+		}
+		kinds = append(kinds, c.Verdict.Kind)
+		line := orElse(c.Verdict.Text, c.Verdict.Kind)
+		if !strings.HasPrefix(line, sut) {
+			line = sut + ": " + line
+		}
+		if !c.Verdict.Sure {
+			line += " (not certain)"
+		}
+		lines = append(lines, escape(line))
+	}
+	return lines
+}
+
+// note returns the number of a footnote, the same for the same text.
+func (b *builder) note(text string) int {
+	if n, ok := b.notes[text]; ok {
+		return n
+	}
+	b.table.Notes = append(b.table.Notes, Note{Text: text})
+	b.notes[text] = len(b.table.Notes)
+	return len(b.table.Notes)
+}
+
+func appendNew[T comparable](list []T, v T) []T {
+	if slices.Contains(list, v) {
+		return list
+	}
+	return append(list, v)
+}
+
+// orElse is the first of texts that says something.
+func orElse(texts ...string) string {
+	for _, s := range texts {
+		if strings.TrimSpace(s) != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+func inBrackets(s string) string {
+	if s == "" {
+		return ""
+	}
+	return " (" + s + ")"
+}

@@ -1,0 +1,73 @@
+package report
+
+import (
+	"encoding/csv"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// csvHeader is stable: columns may be added at the end, never moved or renamed.
+var csvHeader = []string{"run", "sut", "fork", "connections", "rate", "round", "status", "metric", "unit", "value", "published", "reason", "doubts"}
+
+// CSV writes one line per SUT, fork, rung, round and metric (RFC 4180, lines
+// ending in LF). What does not exist is empty: no 0, no NaN. Numbers have all
+// their digits and a decimal point. Text that a spreadsheet would take for a
+// formula gets an apostrophe in front.
+func CSV(w io.Writer, t *Table) error {
+	out := csv.NewWriter(w)
+	_ = out.Write(csvHeader) // the error stays with out
+	for _, block := range t.Rungs {
+		rate := ""
+		if block.Rung.Rate != 0 {
+			rate = exact(block.Rung.Rate)
+		}
+		for _, row := range block.Rows {
+			for i, c := range row.Cells {
+				for _, p := range c.Points {
+					value, reason := "", p.Reason
+					if p.Value != nil {
+						value, reason = exact(*p.Value), ""
+					}
+					_ = out.Write([]string{
+						text(t.RunID), text(t.Columns[i]), integer(p.Fork), strconv.Itoa(block.Rung.Connections), rate, integer(p.Round),
+						text(p.Status), row.Metric.Name, row.Metric.Unit, value, c.publishedOf(p.Round), text(reason), text(strings.Join(p.Doubts, " ")),
+					})
+				}
+			}
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// publishedOf is the author's figure for a round; empty where there is none.
+func (c Cell) publishedOf(round int) string {
+	switch {
+	case round >= 1 && round <= len(c.Published):
+		return exact(c.Published[round-1])
+	case len(c.Published) == 1: // one figure for all rounds, such as RSS
+		return exact(c.Published[0])
+	case len(c.Published) == 0:
+		return text(c.PublishedWords)
+	}
+	return ""
+}
+
+func exact(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// integer is empty for what concerns no single fork or round.
+func integer(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+// text keeps spreadsheets from running a name that begins like a formula.
+func text(s string) string {
+	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
+		return "'" + s
+	}
+	return s
+}

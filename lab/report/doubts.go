@@ -1,0 +1,89 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"loomlab/lab/record"
+)
+
+// doubtNotes notes the doubts of a SUT's windows at the row they concern: those
+// about the tail at p99, all others at the throughput. Doubts of one kind share
+// a footnote, which lists the cells with their evidence.
+func (b *builder) doubtNotes(m record.Metric, sut string, rung record.Rung, cells []*record.Cell) []int {
+	var numbers []int
+	for _, kind := range doubtKinds(cells) {
+		if doubtRow(kind) != m.Name {
+			continue
+		}
+		number := b.doubtNote(kind, cells)
+		note := &b.table.Notes[number-1]
+		note.Items = append(note.Items, fmt.Sprintf("%s at %s: %s", escape(sut), rungName(rung), escape(evidence(kind, cells))))
+		numbers = append(numbers, number)
+	}
+	return numbers
+}
+
+func doubtRow(kind string) string {
+	if strings.HasPrefix(kind, "p99") || kind == "heavy-tail" {
+		return record.P99
+	}
+	return record.Throughput
+}
+
+func doubtKinds(cells []*record.Cell) []string {
+	var kinds []string
+	for _, c := range cells {
+		for _, d := range c.Doubts {
+			kinds = appendNew(kinds, d.Kind)
+		}
+	}
+	return kinds
+}
+
+// doubtNote returns the footnote of a kind, made from its first instance.
+func (b *builder) doubtNote(kind string, cells []*record.Cell) int {
+	key := "doubt:" + kind
+	if n, ok := b.notes[key]; ok {
+		return n
+	}
+	note := Note{Text: "doubt, " + escape(kind)}
+	for _, c := range cells {
+		i := slices.IndexFunc(c.Doubts, func(d record.Doubt) bool { return d.Kind == kind })
+		if i < 0 {
+			continue
+		}
+		if d := c.Doubts[i]; d.Threshold != "" {
+			note.Text += escape(" (expected: " + d.Threshold + ")")
+		}
+		note.Tail = escape(c.Doubts[i].Remedy)
+		break
+	}
+	b.table.Notes = append(b.table.Notes, note)
+	b.notes[key] = len(b.table.Notes)
+	return len(b.table.Notes)
+}
+
+// evidence is what the rounds say, each thing once.
+func evidence(kind string, cells []*record.Cell) string {
+	var said []string
+	for _, c := range cells {
+		for _, d := range c.Doubts {
+			if d.Kind == kind && d.Evidence != "" {
+				said = appendNew(said, d.Evidence)
+			}
+		}
+	}
+	if len(said) > 3 {
+		said = append(said[:2], fmt.Sprintf("… and %d more", len(said)-2))
+	}
+	return orElse(strings.Join(said, " / "), "no evidence stored")
+}
+
+func rungName(r record.Rung) string {
+	if r.Rate != 0 {
+		return fmt.Sprintf("%d, %s/s", r.Connections, plain(r.Rate))
+	}
+	return fmt.Sprint(r.Connections)
+}

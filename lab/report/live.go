@@ -1,0 +1,244 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+
+	"loomlab/lab/record"
+)
+
+// Live shows a run while it goes on. On a terminal a small table fills in place,
+// with the current activity beneath it; elsewhere each event is one plain line.
+// Its methods may be called from several goroutines. Call [Live.Done] at the
+// end, then print the whole table.
+type Live struct {
+	w     io.Writer
+	tty   bool
+	width int
+	now   func() time.Time
+
+	mu    sync.Mutex
+	saved record.Saved
+	cells int // how many the experiment has
+	began time.Time
+	phase string
+	shown int // lines of the view on the screen now
+
+	table      []string // drawn for this many cells in this many columns
+	tableCells int
+	tableWidth int
+}
+
+// NewLive starts a live view. With tty it draws with ANSI sequences in width
+// columns (0: as wide as the terminal is); [Terminal] says what a writer takes.
+func NewLive(w io.Writer, tty bool, width int, exp record.Experiment) *Live {
+	l := &Live{w: w, tty: tty, width: width, now: time.Now}
+	l.saved.Run.Experiment = exp
+	l.saved.Run.Status = "running"
+	l.cells = expected(&exp)
+	l.began = l.now()
+	return l
+}
+
+// Terminal reports whether w is a terminal to draw on, and how wide it is (0
+// where that is unknown). NO_COLOR and TERM=dumb ask for plain lines.
+func Terminal(w io.Writer) (tty bool, width int) {
+	file, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) {
+		return false, 0
+	}
+	width, _, _ = term.GetSize(int(file.Fd()))
+	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb", width
+}
+
+// Phase says what is going on now, such as "virtual · 1000 connections · round
+// 2 · window". It shows on a terminal only.
+func (l *Live) Phase(text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if text = escape(text); text != l.phase {
+		l.phase = text
+		l.draw("")
+	}
+}
+
+// Start takes a SUT that is ready, or that failed to become so.
+func (l *Live) Start(s record.Start) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.saved.Run.Starts = append(l.saved.Run.Starts, s)
+	l.draw(startLine(s))
+}
+
+// Cell takes a cell that has ended.
+func (l *Live) Cell(c record.Cell) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.saved.Cells = append(l.saved.Cells, c)
+	line := cellLine(&c)
+	if l.tty && c.Status == "ok" {
+		line = "" // the table has it
+	}
+	l.draw(line)
+}
+
+// Warn shows a line that stays.
+func (l *Live) Warn(message string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.draw("warning: " + escape(message))
+}
+
+// Done wipes the view from a terminal; lines that were printed above it stay.
+func (l *Live) Done() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.tty {
+		var frame bytes.Buffer
+		l.erase(&frame)
+		_, _ = l.w.Write(frame.Bytes()) // nobody to tell
+		l.shown = 0
+	}
+}
+
+// draw prints line for good, and on a terminal the view anew beneath it, in one
+// write so that nothing flickers.
+func (l *Live) draw(line string) {
+	if !l.tty {
+		if line != "" {
+			fmt.Fprintln(l.w, line)
+		}
+		return
+	}
+	columns, rows := l.size()
+	var frame bytes.Buffer
+	l.erase(&frame)
+	if line != "" {
+		for _, part := range wrap(line, columns-1, "  ") {
+			fmt.Fprintln(&frame, part)
+		}
+	}
+	lines := l.view(columns - 1)
+	if room := max(3, rows-2); len(lines) > room {
+		lines = append([]string{"…"}, lines[len(lines)-room+1:]...)
+	}
+	for _, s := range lines {
+		frame.WriteString(s + "\n")
+	}
+	l.shown = len(lines)
+	_, _ = l.w.Write(frame.Bytes()) // a terminal that is gone must not end the run
+}
+
+// erase goes back to the first line of the view and clears from there.
+func (l *Live) erase(frame *bytes.Buffer) {
+	if l.shown > 0 {
+		fmt.Fprintf(frame, "\x1b[%dA\r\x1b[J", l.shown)
+	}
+}
+
+func (l *Live) size() (columns, rows int) {
+	columns, rows = l.width, 24
+	if file, ok := l.w.(*os.File); ok {
+		if w, h, err := term.GetSize(int(file.Fd())); err == nil && w > 0 && h > 0 {
+			columns, rows = w, h // it may have been resized
+		}
+	}
+	if columns <= 0 {
+		columns = 80
+	}
+	return columns, rows
+}
+
+// view is the table so far, the progress and the current activity.
+func (l *Live) view(columns int) []string {
+	if l.table == nil || l.tableCells != len(l.saved.Cells) || l.tableWidth != columns {
+		var table bytes.Buffer
+		_ = Text(&table, Build(&l.saved), TextOptions{Width: columns, Color: true, Brief: true}) // a buffer takes everything
+		l.table = strings.Split(strings.TrimRight(table.String(), "\n"), "\n")
+		l.tableCells, l.tableWidth = len(l.saved.Cells), columns
+	}
+	lines := append(slices.Clone(l.table), "", shorten(l.progress(), columns))
+	if l.phase != "" {
+		lines = append(lines, shorten("▸ "+l.phase, columns))
+	}
+	return lines
+}
+
+// progress is how far the run is, and how long the rest may take at this pace.
+func (l *Live) progress() string {
+	elapsed := l.now().Sub(l.began)
+	done := len(l.saved.Cells)
+	text := fmt.Sprintf("%d of %d cells · %s", done, max(done, l.cells), clockTime(elapsed))
+	if rest := l.cells - done; done > 0 && rest > 0 {
+		text += fmt.Sprintf(" · about %s left", clockTime(elapsed/time.Duration(done)*time.Duration(rest)))
+	}
+	return text
+}
+
+func clockTime(d time.Duration) string {
+	s := int(d.Round(time.Second).Seconds())
+	if s >= 3600 {
+		return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
+	}
+	return fmt.Sprintf("%d:%02d", s/60, s%60)
+}
+
+func startLine(s record.Start) string {
+	name := escape(s.SUT)
+	if s.Error != "" {
+		return fmt.Sprintf("%s did not start: %s", name, escape(s.Error))
+	}
+	parts := []string{"ready"}
+	if s.ReadyS != nil {
+		parts[0] = fmt.Sprintf("ready after %s s", fixed(*s.ReadyS, 2))
+	}
+	if s.JVM != nil {
+		parts = append(parts, "JDK "+escape(jvm(s.JVM)))
+	}
+	if s.IdleRSSBytes != nil {
+		parts = append(parts, fmt.Sprintf("idle RSS %d MB", *s.IdleRSSBytes>>20))
+	}
+	if f := s.FirstRequest; f != nil {
+		parts = append(parts, strings.TrimSpace(fmt.Sprintf("first request %d %s", f.Status, escape(f.Body)))+" in "+fixed(f.MS, 1)+" ms")
+	}
+	return name + ": " + strings.Join(parts, ", ")
+}
+
+// lineMetrics are what the line of a cell says, with the words after the figure.
+var lineMetrics = []struct{ name, format string }{
+	{record.Throughput, "%s/s"},
+	{"p50_ms", "p50 %s ms"},
+	{record.P99, "p99 %s ms"},
+	{"errors", "errors %s"},
+	{"sut_cpu_us", "SUT CPU %s µs/request"},
+	{"rss_mb", "RSS %s MB"},
+}
+
+func cellLine(c *record.Cell) string {
+	head := fmt.Sprintf("%s at %s, round %d", escape(c.SUT), rungTitle(c.Rung()), c.Round)
+	if c.Fork > 1 {
+		head += fmt.Sprintf(" of fork %d", c.Fork)
+	}
+	if c.Status != "ok" {
+		return head + ": " + escape(statusReason(Point{Status: c.Status, Reason: orElse(c.Reason, c.Status)}))
+	}
+	var parts []string
+	for _, figure := range lineMetrics {
+		m, _ := record.MetricNamed(figure.name)
+		if v := m.Of(c); v != nil {
+			parts = append(parts, fmt.Sprintf(figure.format, number(*v, m)))
+		}
+	}
+	if kinds := doubtKinds([]*record.Cell{c}); len(kinds) > 0 {
+		parts = append(parts, "doubts: "+escape(strings.Join(kinds, " ")))
+	}
+	return head + ": " + orElse(strings.Join(parts, ", "), "no figures")
+}

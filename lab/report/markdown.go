@@ -1,0 +1,88 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Markdown writes the table as GitHub renders it: a table per rung, footnotes at
+// the end. Whatever came from outside is escaped.
+func Markdown(w io.Writer, t *Table) error {
+	out := bufio.NewWriter(w)
+	fmt.Fprintf(out, "## %s\n\n", markdown(t.Title))
+	for _, line := range t.About {
+		fmt.Fprintf(out, "- %s\n", markdown(line))
+	}
+	for _, block := range append([]Block{t.Starts}, t.Rungs...) {
+		if len(block.Rows) > 0 && len(t.Columns) > 0 {
+			markdownBlock(out, t, block)
+		}
+	}
+	for _, group := range [][]string{t.Claims, t.Legend} {
+		if len(group) > 0 {
+			fmt.Fprintln(out)
+		}
+		for _, line := range group {
+			fmt.Fprintf(out, "- %s\n", markdown(line))
+		}
+	}
+	if len(t.Notes) > 0 {
+		fmt.Fprintln(out)
+	}
+	for i, note := range t.Notes {
+		fmt.Fprintf(out, "- <sup>%d</sup> %s\n", i+1, markdown(note.String()))
+	}
+	return out.Flush()
+}
+
+func markdownBlock(out io.Writer, t *Table, b Block) {
+	fmt.Fprintf(out, "\n| %s |", markdown(b.Title))
+	for _, name := range t.Columns {
+		fmt.Fprintf(out, " %s |", markdown(escape(name)))
+	}
+	fmt.Fprintf(out, "\n|:--|%s\n", strings.Repeat("--:|", len(t.Columns)))
+	for _, row := range b.Rows {
+		if row.Hidden {
+			continue
+		}
+		fmt.Fprintf(out, "| %s |", markdown(row.Label()))
+		for _, c := range row.Cells {
+			fmt.Fprintf(out, " %s |", markdownCell(c, row))
+		}
+		fmt.Fprintln(out)
+	}
+	if len(b.Verdicts) > 0 {
+		fmt.Fprintln(out)
+	}
+	for _, verdict := range b.Verdicts {
+		fmt.Fprintf(out, "> %s\n>\n", markdown(verdict))
+	}
+}
+
+func markdownCell(c Cell, row Row) string {
+	if c.Text != "" {
+		return markdown(c.Text)
+	}
+	text := strings.Join(c.tokens(row.Metric), " / ") + markdownMarks(c.Notes)
+	if c.hasPublished() {
+		text += fmt.Sprintf(" (pub. %s)", markdown(strings.Join(c.publishedTokens(row.Metric), " / "))) + markdownMarks(c.PublishedNotes)
+	}
+	return text
+}
+
+func markdownMarks(numbers []int) string {
+	if len(numbers) == 0 {
+		return ""
+	}
+	return "<sup>" + strings.Trim(strings.ReplaceAll(fmt.Sprint(numbers), " ", ","), "[]") + "</sup>"
+}
+
+var markdownEscapes = strings.NewReplacer(
+	`\`, `\\`, "|", `\|`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "~", `\~`, "#", `\#`,
+	"&", "&amp;", "<", "&lt;", ">", "&gt;",
+)
+
+// markdown escapes what GitHub would take for markup.
+func markdown(s string) string { return markdownEscapes.Replace(s) }
