@@ -52,6 +52,9 @@ func TestHsperfFixtures(t *testing.T) {
 		if !strings.HasPrefix(j.Version, strings.TrimPrefix(part[0], "jdk")) || !strings.EqualFold(j.Collector, part[1]) {
 			t.Errorf("%s: JDK %s, collector %s", name, j.Version, j.Collector)
 		}
+		if !slices.Contains(j.Flags, "-Xmx64m") {
+			t.Errorf("%s: flags %q", name, j.Flags)
+		}
 		count, ms := collected(&j)
 		if collected := part[2] == "gc"; collected != (count > 0) || collected != (ms > 0) || len(j.GC) == 0 {
 			t.Errorf("%s: collections %+v", name, j.GC)

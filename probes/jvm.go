@@ -12,6 +12,7 @@ func (c Counters) jvm() JVM {
 	j := JVM{
 		Version:            c.Strings["java.property.java.version"],
 		Collector:          c.collector(),
+		Flags:              strings.Fields(c.Strings["java.rt.vmArgs"] + " " + c.Strings["java.rt.vmFlags"]),
 		ThreadsLive:        c.long("java.threads.live"),
 		ThreadsPeak:        c.long("java.threads.livePeak"),
 		ThreadsStarted:     c.long("java.threads.started"),

@@ -38,6 +38,7 @@ type JVM struct {
 	PID                int      `json:"pid"`
 	Version            string   `json:"version"`      // java.property.java.version, such as "25.0.3"
 	Collector          string   `json:"collector"`    // "G1", "Parallel", "Serial", "ZGC", "Shenandoah"
+	Flags              []string `json:"-"`            // its arguments, of JAVA_TOOL_OPTIONS and flag files too; not repeated in every line of a series
 	ThreadsLive        *int64   `json:"threads_live"` // platform threads; virtual threads are not counted
 	ThreadsPeak        *int64   `json:"threads_peak"` // since JVM start
 	ThreadsStarted     *int64   `json:"threads_started"`
