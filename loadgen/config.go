@@ -5,7 +5,11 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
+	"strings"
 	"time"
+
+	"loomlab/loadgen/evloop"
 )
 
 // Config describes one run of load. Its zero values mean the defaults.
@@ -126,6 +130,8 @@ func (c *Config) Validate() error {
 		return fmt.Errorf("--warmup %v: 0 or more, with a unit, such as 5s", c.Warmup)
 	case c.LeadIn != nil && *c.LeadIn < 0:
 		return fmt.Errorf("--lead-in %v: 0 or more, with a unit, such as 2s", *c.LeadIn)
+	case c.Engine != "" && !slices.Contains(evloop.Kinds, c.Engine):
+		return fmt.Errorf("--engine %q: one of %s", c.Engine, strings.Join(evloop.Kinds, ", "))
 	case c.Loops < 0 || c.Loops > 1024:
 		return fmt.Errorf("--loops %d: 1 to 1024", c.Loops)
 	}

@@ -10,6 +10,7 @@ const (
 	failedShare    = 0.5
 	sustainedShare = 0.99 // of the schedule that was started
 	slotTolerance  = 0.01
+	shortest       = 0.3 // s, below which the engine's start weighs too much
 )
 
 // warnings are the reasons to doubt res, each with a word to search for first
@@ -92,7 +93,7 @@ func (r *run) warnConnections(res *Result, warn func(string, ...any)) {
 // warnEngine tells when the engine itself may have been the limit, or wrong.
 func (r *run) warnEngine(res *Result, warn func(string, ...any)) {
 	e := res.Engine
-	if r.opened == 0 || res.Seconds <= 0 {
+	if r.opened == 0 || res.Seconds < shortest {
 		return
 	}
 	if share := (e.CPUUserS + e.CPUSystemS) / (res.Seconds * float64(e.Loops)); share >= saturatedShare {

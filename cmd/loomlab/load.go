@@ -1,7 +1,171 @@
 package main
 
-import "github.com/urfave/cli/v2"
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/urfave/cli/v2"
+
+	"loomlab/clock"
+	"loomlab/loadgen"
+)
 
 func loadCommand() *cli.Command {
-	return &cli.Command{Name: "load"}
+	return &cli.Command{
+		Name:      "load",
+		Usage:     "drive an HTTP/1.1 server and say what it answered, how fast, and what the engine itself cost",
+		ArgsUsage: "URL",
+		Description: "A closed loop keeps one request in flight on each of -c connections; an open loop (-R)\n" +
+			"starts requests by the clock, whatever the answers do, and counts latency from the intended\n" +
+			"start. The window opens in live traffic: every connection is answered once, the first sends\n" +
+			"are spread over one latency, then comes a lead-in of max(2 s, 5 × mean latency).\n" +
+			"With -n exactly so many requests are sent, without a lead-in.",
+		HideHelpCommand: true,
+		OnUsageError:    func(_ *cli.Context, err error, _ bool) error { return usagef("load: %w", err) },
+		Flags:           loadFlags(),
+		Action:          runLoad,
+	}
+}
+
+// errNoStart is why a load that was held never began.
+var errNoStart = errors.New("--hold: stdin ended before the line `start`")
+
+func runLoad(c *cli.Context) error {
+	cfg, err := loadConfig(c)
+	if err != nil {
+		return usagef("load: %w", err)
+	}
+	ctx, stop := notifySignals(c.Context)
+	defer stop()
+	// A second Ctrl-C ends the process at once.
+	context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if c.Bool("hold") {
+		start := make(chan struct{})
+		cfg.Start = start
+		go awaitStart(c.App.Reader, start, cancel)
+	}
+	observers, err := newLoadObservers(c, &cfg)
+	if err != nil {
+		return usagef("load: %w", err)
+	}
+	res, err := loadgen.Run(ctx, cfg, observers.observe())
+	closeErr := observers.close()
+	if res == nil {
+		return usagef("load: %w", err)
+	}
+	err = errors.Join(err, closeErr, printLoadResult(c, res))
+	return loadStatus(ctx, res, err)
+}
+
+// loadStatus is the exit status of a run that has a result.
+func loadStatus(ctx context.Context, res *loadgen.Result, err error) error {
+	cause := context.Cause(ctx)
+	var ended endedBy
+	switch {
+	case errors.As(cause, &ended):
+		return &statusError{code: 128 + int(ended.Signal.(syscall.Signal))}
+	case errors.Is(cause, errNoStart):
+		return failedf("load: %w", cause)
+	case err != nil:
+		return failedf("load: %w", err)
+	case !res.Healthy():
+		return &statusError{code: exitFailed}
+	}
+	return nil
+}
+
+// awaitStart reads lines until one says start. The end of stdin before that
+// ends the run: whoever held it is gone.
+func awaitStart(stdin io.Reader, start chan<- struct{}, cancel context.CancelCauseFunc) {
+	lines := bufio.NewScanner(stdin)
+	for lines.Scan() {
+		if strings.TrimSpace(lines.Text()) == "start" {
+			close(start)
+			return
+		}
+	}
+	cancel(errNoStart)
+}
+
+// printLoadResult prints the result in the form that was asked for.
+func printLoadResult(c *cli.Context, res *loadgen.Result) error {
+	switch {
+	case c.Bool("samples"):
+		return writeLine(c.App.Writer, struct {
+			loadgen.Event
+			*loadgen.Result
+		}{loadgen.Event{Event: "result", At: clock.Now().Seconds()}, res})
+	case c.Bool("json"):
+		return writeLine(c.App.Writer, res)
+	}
+	return writeLoadSummary(c.App.Writer, res)
+}
+
+func writeLine(w io.Writer, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s\n", b)
+	return err
+}
+
+// loadObservers are those who follow a run while it goes on.
+type loadObservers struct {
+	each  []func(loadgen.Event)
+	after []func() error
+}
+
+func newLoadObservers(c *cli.Context, cfg *loadgen.Config) (*loadObservers, error) {
+	o := &loadObservers{}
+	if path := c.String("hlog"); path != "" {
+		file, err := os.Create(path)
+		if err != nil {
+			return nil, fmt.Errorf("--hlog: %w", err)
+		}
+		log := newHlog(file)
+		o.each = append(o.each, log.observe)
+		o.after = append(o.after, func() error { return errors.Join(log.err, file.Close()) })
+	}
+	if c.Bool("samples") {
+		o.each = append(o.each, func(e loadgen.Event) {
+			// A reader that went away is no reason to stop measuring.
+			_ = writeLine(c.App.Writer, e)
+		})
+	}
+	if p := newLoadProgress(c.App.ErrWriter, cfg); p != nil {
+		o.each = append(o.each, p.observe)
+		o.after = append(o.after, p.close)
+	}
+	return o, nil
+}
+
+// observe is nil without observers: then the engine does not sample at all.
+func (o *loadObservers) observe() func(loadgen.Event) {
+	if len(o.each) == 0 {
+		return nil
+	}
+	return func(e loadgen.Event) {
+		for _, f := range o.each {
+			f(e)
+		}
+	}
+}
+
+func (o *loadObservers) close() error {
+	var errs []error
+	for _, f := range o.after {
+		errs = append(errs, f())
+	}
+	return errors.Join(errs...)
 }
