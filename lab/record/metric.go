@@ -84,11 +84,15 @@ var metrics = []Metric{
 		}},
 	{Name: "sut_cpu_cores", Label: "SUT CPU", Unit: "cores",
 		read: func(c *Cell) *float64 {
-			if p := c.Probes[TierSUT]; p != nil && p.CPUS != nil {
+			p := c.Probes[TierSUT]
+			switch {
+			case p == nil:
+				return nil
+			case p.Cores == nil && p.CPUS != nil:
 				return quotient(*p.CPUS, c.Load.Seconds)
 			}
-			return nil
-		}, sources: []string{"sut.cpu_s"}},
+			return p.Cores
+		}, sources: []string{"sut.cores", "sut.cpu_s"}},
 	{Name: "sut_cpu_us", Label: "SUT CPU/request", Unit: "µs", Better: "lower",
 		read: cpuPerRequest(TierSUT), sources: []string{"sut.cpu_us_per_request", "sut.cpu_s"}},
 	{Name: "downstream_cpu_us", Label: "downstream CPU/request", Unit: "µs", Better: "lower",

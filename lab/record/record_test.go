@@ -56,7 +56,7 @@ func sampleCell(t *testing.T, sut string, fork, round int, ok, us int64) Cell {
 			Requests: loadgen.Requests{OK: ok, Drained: loadgen.Drained{OK: 100}},
 		},
 		Probes: map[string]*probes.Window{TierSUT: {
-			CPUS: ptr(2.0), CPUUSPerRequest: ptr(2e6 / float64(ok)),
+			CPUS: ptr(2.0), Cores: ptr(0.2), CPUUSPerRequest: ptr(2e6 / float64(ok)),
 			RSSBytes: &probes.Extent{Mean: 300 * mb, Max: 400 * mb, End: int64(350+round) * mb},
 			Threads:  &probes.LivePeak{Live: 40, Peak: int64(40 + round)},
 			Unavailable: map[string]string{
@@ -311,7 +311,7 @@ func TestPoolMergesHistogramsAndWeighsCosts(t *testing.T) {
 	// A fast round of 9000 answers and a slow one of 1000: p50 is the fast one's,
 	// and the throughput is all answers over all seconds.
 	fast, slow := sampleCell(t, "a", 1, 1, 9000, 100_000), sampleCell(t, "a", 1, 2, 1000, 900_000)
-	slow.Load.Seconds = 30
+	slow.Load.Seconds, slow.Probes[TierSUT].Cores = 30, ptr(0.04)
 	pooled := Pool([]*Cell{&fast, &slow})
 	check := func(name string, want float64) {
 		t.Helper()
@@ -327,8 +327,8 @@ func TestPoolMergesHistogramsAndWeighsCosts(t *testing.T) {
 	check("throughput_with_drain", 10200./40.) // 100 came late in each
 	check("p50_ms", 100)
 	check("p99_ms", 900)
-	check("sut_cpu_us", 400) // 4 s ÷ 10 000
-	check("sut_cpu_cores", 0.1)
+	check("sut_cpu_us", 400)     // 4 s ÷ 10 000
+	check("sut_cpu_cores", 0.08) // 0.2 for 10 s and 0.04 for 30 s
 	check("rss_mb", 352)         // the last round's
 	check("os_threads_peak", 42) // the highest
 	if fast.Load.Requests.OK != 9000 {

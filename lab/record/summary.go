@@ -129,7 +129,7 @@ func join(a, b *Cell) Cell {
 	c.Probes = map[string]*probes.Window{}
 	for tier, p := range a.Probes {
 		if q := b.Probes[tier]; p != nil && q != nil {
-			c.Probes[tier] = joinProbes(p, q, a.Load.Requests.OK, b.Load.Requests.OK)
+			c.Probes[tier] = joinProbes(p, q, a.Load, b.Load)
 		}
 	}
 	c.Exceptions = nil
@@ -166,7 +166,7 @@ func joinLoad(a, b *loadgen.Result) *loadgen.Result {
 		e := *b.Engine
 		e.CPUUserS += a.Engine.CPUUserS
 		e.CPUSystemS += a.Engine.CPUSystemS
-		e.CPUUSPerRequest = weighted(a.Engine.CPUUSPerRequest, b.Engine.CPUUSPerRequest, a.Requests.OK, b.Requests.OK)
+		e.CPUUSPerRequest = weighted(a.Engine.CPUUSPerRequest, b.Engine.CPUUSPerRequest, float64(a.Requests.OK), float64(b.Requests.OK))
 		e.LagP99MS, e.LagMaxMS = both(a.Engine.LagP99MS, b.Engine.LagP99MS, higher), both(a.Engine.LagMaxMS, b.Engine.LagMaxMS, higher)
 		e.MaxRSSBytes = max(e.MaxRSSBytes, a.Engine.MaxRSSBytes)
 		r.Engine = &e
@@ -192,10 +192,13 @@ func addRequests(a, b loadgen.Requests) loadgen.Requests {
 	return b
 }
 
-func joinProbes(a, b *probes.Window, okA, okB int64) *probes.Window {
+func joinProbes(a, b *probes.Window, loadA, loadB *loadgen.Result) *probes.Window {
 	w := *b
 	w.CPUS, w.RunDelayS, w.JITSeconds = both(a.CPUS, b.CPUS, sum), both(a.RunDelayS, b.RunDelayS, sum), both(a.JITSeconds, b.JITSeconds, sum)
-	w.CPUUSPerRequest = weighted(a.CPUUSPerRequest, b.CPUUSPerRequest, okA, okB)
+	w.SafepointSeconds, w.JITCompiles = both(a.SafepointSeconds, b.SafepointSeconds, sum), both(a.JITCompiles, b.JITCompiles, sum)
+	w.CPUUSPerRequest = weighted(a.CPUUSPerRequest, b.CPUUSPerRequest, float64(loadA.Requests.OK), float64(loadB.Requests.OK))
+	w.Cores = weighted(a.Cores, b.Cores, loadA.Seconds, loadB.Seconds)
+	w.Groups = nil // not pooled
 	w.RSSBytes = both(a.RSSBytes, b.RSSBytes, func(x, y probes.Extent) probes.Extent {
 		return probes.Extent{Mean: (x.Mean + y.Mean) / 2, Max: max(x.Max, y.Max), End: y.End}
 	})
@@ -207,6 +210,7 @@ func joinProbes(a, b *probes.Window, okA, okB int64) *probes.Window {
 	w.GC = both(a.GC, b.GC, func(x, y probes.GCTotal) probes.GCTotal {
 		y.Count += x.Count
 		y.MS += x.MS
+		y.LongestMS = max(x.LongestMS, y.LongestMS)
 		return y
 	})
 	return &w
@@ -225,11 +229,11 @@ func sum[T int64 | float64](a, b T) T { return a + b }
 
 func higher[T int64 | float64](a, b T) T { return max(a, b) }
 
-func weighted(a, b *float64, weightA, weightB int64) *float64 {
+func weighted(a, b *float64, weightA, weightB float64) *float64 {
 	if a == nil || b == nil {
 		return nil
 	}
-	return quotient(*a*float64(weightA)+*b*float64(weightB), float64(weightA+weightB))
+	return quotient(*a*weightA+*b*weightB, weightA+weightB)
 }
 
 func addMaps(a, b map[string]int64) map[string]int64 {

@@ -13,11 +13,6 @@ import (
 // missing is the status of a cell that the record does not hold.
 const missing = "missing"
 
-// ratio is the throughput of a SUT over that of the first one.
-func ratio(first string) record.Metric {
-	return record.Metric{Name: "throughput_ratio", Label: "ratio to " + shorten(escape(first), 16), Unit: "×", Better: "higher"}
-}
-
 // builder makes a table; it numbers the footnotes in the order of their use.
 type builder struct {
 	saved *record.Saved
@@ -213,34 +208,6 @@ func (b *builder) whyMissing(sut string, fork int) string {
 	return "not measured: the record has no such cell"
 }
 
-// ratios compares the throughput with the first SUT's on the same rung.
-func (b *builder) ratios(cells [][]*record.Cell) Row {
-	throughput, _ := record.MetricNamed(record.Throughput)
-	row := Row{Metric: ratio(b.table.Columns[0])}
-	base := record.Summarise(cells[0], throughput)
-	for i := range cells {
-		p := Point{Status: "ok", Reason: "not measured on both sides"}
-		mine := record.Summarise(cells[i], throughput)
-		if mine != nil && base != nil && base.Median > 0 {
-			v := mine.Median / base.Median
-			p.Value = &v
-		} else {
-			p.Status = missing
-		}
-		c := Cell{Points: []Point{p}}
-		if faster := cells[i]; p.Value != nil && i > 0 {
-			if *p.Value < 1 {
-				faster = cells[0]
-			}
-			if limitedByCPU(faster) {
-				c.Notes = append(c.Notes, b.note("the faster side is limited by CPU, which load engine and downstream share: on other cores it would be faster still"))
-			}
-		}
-		row.Cells = append(row.Cells, c)
-	}
-	return row
-}
-
 // exceptionNotes names what the SUT caught, most frequent first.
 func (b *builder) exceptionNotes(cells []*record.Cell) []int {
 	total := map[string]int64{}
@@ -263,13 +230,6 @@ func (b *builder) exceptionNotes(cells []*record.Cell) []int {
 		return nil
 	}
 	return []int{b.note("inside the SUT: " + strings.Join(parts, ", "))}
-}
-
-// limitedByCPU goes by the verdicts; without one nothing is claimed.
-func limitedByCPU(cells []*record.Cell) bool {
-	return slices.ContainsFunc(cells, func(c *record.Cell) bool {
-		return c.Verdict != nil && strings.Contains(strings.ToLower(c.Verdict.Kind), "cpu")
-	})
 }
 
 // verdicts are the distinct ones of a SUT's windows, by kind.

@@ -24,6 +24,7 @@ type Live struct {
 	tty   bool
 	width int
 	now   func() time.Time
+	done  chan struct{} // closed by Done
 
 	mu    sync.Mutex
 	saved record.Saved
@@ -40,12 +41,38 @@ type Live struct {
 // NewLive starts a live view. With tty it draws with ANSI sequences in width
 // columns (0: as wide as the terminal is); [Terminal] says what a writer takes.
 func NewLive(w io.Writer, tty bool, width int, exp record.Experiment) *Live {
-	l := &Live{w: w, tty: tty, width: width, now: time.Now}
+	l := newLive(w, tty, width, exp, time.Now)
+	if tty {
+		go l.tick()
+	}
+	return l
+}
+
+func newLive(w io.Writer, tty bool, width int, exp record.Experiment, now func() time.Time) *Live {
+	l := &Live{w: w, tty: tty, width: width, now: now, done: make(chan struct{})}
 	l.saved.Run.Experiment = exp
 	l.saved.Run.Status = "running"
 	l.cells = expected(&exp)
 	l.began = l.now()
 	return l
+}
+
+// tick lets the time go on between events: a warm-up is silent for many seconds.
+func (l *Live) tick() {
+	second := time.NewTicker(time.Second)
+	defer second.Stop()
+	for {
+		select {
+		case <-l.done:
+			return
+		case <-second.C:
+			l.mu.Lock()
+			if l.shown > 0 {
+				l.draw("")
+			}
+			l.mu.Unlock()
+		}
+	}
 }
 
 // Terminal reports whether w is a terminal to draw on, and how wide it is (0
@@ -97,22 +124,35 @@ func (l *Live) Warn(message string) {
 	l.draw("warning: " + escape(message))
 }
 
-// Done wipes the view from a terminal; lines that were printed above it stay.
+// Done wipes the view from a terminal; lines that were printed above it stay. A
+// second call does nothing.
 func (l *Live) Done() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.tty {
-		var frame bytes.Buffer
-		l.erase(&frame)
-		_, _ = l.w.Write(frame.Bytes()) // nobody to tell
-		l.shown = 0
+	if l.over() {
+		return
+	}
+	close(l.done)
+	var frame bytes.Buffer
+	l.erase(&frame)
+	_, _ = l.w.Write(frame.Bytes()) // nobody to tell
+	l.shown = 0
+}
+
+// over reports whether Done was called.
+func (l *Live) over() bool {
+	select {
+	case <-l.done:
+		return true
+	default:
+		return false
 	}
 }
 
 // draw prints line for good, and on a terminal the view anew beneath it, in one
 // write so that nothing flickers.
 func (l *Live) draw(line string) {
-	if !l.tty {
+	if !l.tty || l.over() {
 		if line != "" {
 			fmt.Fprintln(l.w, line)
 		}

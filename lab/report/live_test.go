@@ -90,10 +90,8 @@ func screen(t *testing.T, out string) []string {
 
 func TestLiveOnATerminalGrowsInPlace(t *testing.T) {
 	var out bytes.Buffer
-	l := NewLive(&out, true, 80, openSaved(t).Run.Experiment)
 	now := noon
-	l.now = func() time.Time { now = now.Add(7 * time.Second); return now }
-	l.began = noon
+	l := newLive(&out, true, 80, openSaved(t).Run.Experiment, func() time.Time { now = now.Add(7 * time.Second); return now })
 	replay(t, l)
 	lines := screen(t, out.String())
 	for _, line := range lines {
@@ -120,8 +118,13 @@ func TestLiveStartsEmpty(t *testing.T) {
 	l.Phase("preparing")
 	l.Start(record.Start{SUT: "a", Error: "exit status 1"})
 	l.Cell(record.Cell{SUT: "a", Status: "skipped"})
-	if text := strings.Join(screen(t, out.String()), "\n"); !strings.Contains(text, "a did not start: exit status 1") || !strings.Contains(text, "▸ preparing") {
+	l.Done()
+	l.Done()
+	if text := out.String(); !strings.Contains(text, "a did not start: exit status 1") || !strings.Contains(text, "▸ preparing") {
 		t.Errorf("screen:\n%s", text)
+	}
+	if text := strings.Join(screen(t, out.String()), "\n"); strings.Contains(text, "preparing") {
+		t.Errorf("the view stays after Done:\n%s", text)
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
+
 	"loomlab/lab/record"
 	"loomlab/loadgen"
 	"loomlab/probes"
@@ -71,6 +73,18 @@ func TestTableFitsItsWidth(t *testing.T) {
 				t.Errorf("width %d: line of %d cells: %s", columns, width(line), line)
 			}
 		}
+	}
+}
+
+// An East Asian locale widens box-drawing characters in the table library; it
+// must not reach our output.
+func TestLocaleDoesNotChangeTheTable(t *testing.T) {
+	saved := openSaved(t)
+	want := render(t, "table", saved, TextOptions{Width: 80})
+	twwidth.SetEastAsian(true)
+	defer twwidth.SetEastAsian(false)
+	if got := render(t, "table", saved, TextOptions{Width: 80}); !bytes.Equal(got, want) {
+		t.Error("the table differs in an East Asian locale")
 	}
 }
 

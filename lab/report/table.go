@@ -6,6 +6,7 @@ package report
 
 import (
 	"slices"
+	"strings"
 
 	"loomlab/lab/record"
 )
@@ -65,6 +66,18 @@ type Note struct {
 	Text  string
 	Items []string
 	Tail  string // what to do about it
+}
+
+// String is the whole footnote.
+func (n Note) String() string {
+	text := n.Text
+	if len(n.Items) > 0 {
+		text += ": " + strings.Join(n.Items, "; ")
+	}
+	if n.Tail != "" {
+		text += " → " + n.Tail
+	}
+	return text
 }
 
 // Label is the head of a row, with its unit.

@@ -93,18 +93,6 @@ func (p *printer) foot() {
 	}
 }
 
-// String is the whole footnote.
-func (n Note) String() string {
-	text := n.Text
-	if len(n.Items) > 0 {
-		text += ": " + strings.Join(n.Items, "; ")
-	}
-	if n.Tail != "" {
-		text += " → " + n.Tail
-	}
-	return text
-}
-
 func (p *printer) wrapped(text, first, indent string) {
 	for i, line := range wrap(first+text, p.Width, indent) {
 		if i == 0 && first != "" {
@@ -145,7 +133,8 @@ func (p *printer) layout(blocks []Block) [][]int {
 	if len(all) == 0 {
 		return nil
 	}
-	for _, p.beside = range []bool{true, false} {
+	for _, beside := range []bool{true, false} {
+		p.beside = beside
 		p.measure(blocks)
 		if p.Width <= 0 || p.total(all) <= p.Width {
 			return [][]int{all}
@@ -184,7 +173,7 @@ func (p *printer) measure(blocks []Block) {
 			p.labels = max(p.labels, width(row.Label()))
 			for i, c := range row.Cells {
 				for _, token := range slices.Concat(c.tokens(row.Metric), p.published(c, row.Metric)) {
-					if c.Text == "" && len(token) > 0 && (token[0] >= '0' && token[0] <= '9' || token[0] == '-') && !strings.Contains(token, "…") {
+					if isNumber(token) && c.Text == "" {
 						p.values[i] = max(p.values[i], width(token))
 					}
 				}
@@ -198,6 +187,11 @@ func (p *printer) measure(blocks []Block) {
 			}
 		}
 	}
+}
+
+// isNumber tells figures, which stand in line, from words and ranges.
+func isNumber(token string) bool {
+	return token != "" && strings.Trim(token, "-.0123456789") == ""
 }
 
 func (p *printer) published(c Cell, m record.Metric) []string {
