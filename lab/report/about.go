@@ -127,7 +127,7 @@ func (b *builder) starts() Block {
 					said = appendNew(said, v)
 				}
 			}
-			row.Cells = append(row.Cells, Cell{Text: escape(orElse(strings.Join(said, ", "), "n/a"))})
+			row.Cells = append(row.Cells, Cell{Text: escape(orElse(strings.Join(said, ", "), Point{Status: missing, Reason: b.whyMissing(sut, 1)}.token(row.Metric)))})
 		}
 		block.Rows = append(block.Rows, row)
 	}
@@ -198,7 +198,7 @@ func (b *builder) startCell(sut string, read func(*record.Start) *float64) Cell 
 		c.Summary = record.Over(values)
 	}
 	if len(c.Points) == 0 {
-		c.Points = []Point{{Status: missing, Reason: "not started"}}
+		c.Points = []Point{{Status: missing, Reason: b.whyMissing(sut, 1)}}
 	}
 	return c
 }

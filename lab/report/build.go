@@ -13,6 +13,9 @@ import (
 // missing is the status of a cell that the record does not hold.
 const missing = "missing"
 
+// notYet is the reason of what a run that goes on has still before it.
+const notYet = "not measured yet"
+
 // builder makes a table; it numbers the footnotes in the order of their use.
 type builder struct {
 	saved *record.Saved
@@ -201,7 +204,7 @@ func (b *builder) whyMissing(sut string, fork int) string {
 	}
 	switch b.saved.Run.Status {
 	case "running":
-		return "not measured yet"
+		return notYet
 	case "interrupted":
 		return "not measured: the run was interrupted before"
 	}

@@ -164,7 +164,7 @@ func TestZeroAndMissingStayApart(t *testing.T) {
 	for _, want := range []string{
 		"zero in every cell: non-2xx answers, failed connects",
 		"n/a in every cell: in-app exceptions (the SUT has no /lab/exceptions)",
-		"n/a in every cell: RSS minus heap, heap committed, GC pauses, GC pause time, platform threads live (not a JVM)",
+		"n/a in every cell: RSS minus heap, heap committed, heap after GC, GC pauses, GC pause time, platform threads live, platform threads peak (not a JVM)",
 	} {
 		if !strings.Contains(legend, want+"\n") && !strings.HasSuffix(legend, want) {
 			t.Errorf("legend lacks %q:\n%s", want, legend)
@@ -198,4 +198,19 @@ func TestNumbersHaveSensibleDigits(t *testing.T) {
 	check(214.6, "µs", "215")
 	check(1e12, "", "1000000000000")
 	check(0, "ms", "0")
+}
+
+func TestWhatIsStillToComeIsNoFailure(t *testing.T) {
+	saved := openSaved(t)
+	saved.Run.Status, saved.Run.Starts, saved.Cells = "running", saved.Run.Starts[:1], saved.Cells[:1]
+	table := Build(saved)
+	for _, metric := range []string{"throughput", "throughput_ratio", "p50_ms"} {
+		c := find(t, table, 1000, metric, "webflux")
+		if got := strings.Join(c.tokens(record.Metric{}), ""); strings.Trim(got, "·") != "" || len(c.Notes) > 0 {
+			t.Errorf("%s shows %q with notes %q", metric, got, notesOf(table, c.Notes))
+		}
+	}
+	if got := table.Starts.Rows[0].Cells[2].Text; got != "·" {
+		t.Errorf("a SUT that has not started shows %q", got)
+	}
 }

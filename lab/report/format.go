@@ -165,7 +165,7 @@ func (p Point) token(m record.Metric) string {
 		return number(*p.Value, m)
 	case p.Status == "ok":
 		return "n/a"
-	case p.Reason == "not measured yet":
+	case p.Reason == notYet:
 		return "·"
 	default:
 		return "–"

@@ -11,7 +11,7 @@ import (
 // hideRows leaves rows out of what people look at that say the same in every
 // cell of the run: counts that are zero everywhere, and figures that nobody had.
 // The legend names them, with the reason; a zero and a missing figure stay two
-// different things.
+// different things. What was published for such a row stays in the CSV.
 func (b *builder) hideRows() {
 	var zero []string
 	absent := map[string][]string{}
@@ -22,16 +22,16 @@ func (b *builder) hideRows() {
 	for i, row := range b.table.Rungs[0].Rows {
 		seen := b.inspect(i)
 		switch {
-		case row.Hidden || row.Metric.Name == record.Throughput || seen.published:
+		case row.Hidden || row.Metric.Name == record.Throughput:
 			continue
-		case seen.values > 0 && seen.nonZero == 0 && seen.missing == 0 && row.Metric.Quiet:
+		case seen.values > 0 && !seen.published && seen.nonZero == 0 && seen.missing == 0 && row.Metric.Quiet:
 			zero = append(zero, row.Metric.Label)
 		case seen.values == 0 && seen.reason != "":
 			if absent[seen.reason] == nil {
 				reasons = append(reasons, seen.reason)
 			}
 			absent[seen.reason] = append(absent[seen.reason], row.Metric.Label)
-		case seen.values == 0:
+		case seen.values == 0 && !seen.published:
 			// Nothing was measured at all: the first row says it.
 		default:
 			continue

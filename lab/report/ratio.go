@@ -25,6 +25,9 @@ func (b *builder) ratios(cells [][]*record.Cell) Row {
 			p.Value = &v
 		} else {
 			p.Status = missing
+			if b.saved.Run.Status == "running" {
+				p.Reason = notYet
+			}
 		}
 		c := Cell{Points: []Point{p}}
 		if faster := cells[i]; p.Value != nil && i > 0 {
