@@ -111,7 +111,8 @@ func (c *Conn) CloseGracefully() {
 	}
 }
 
-// Reset closes c at once with RST (SO_LINGER 0); no event follows.
+// Reset closes c with RST (SO_LINGER 0); no event follows. What the kernel has
+// taken still reaches the peer as a rule, what is buffered need not.
 func (c *Conn) Reset() {
 	if c.state == stateOpen || c.state == stateConnecting {
 		c.loop.reset(c)

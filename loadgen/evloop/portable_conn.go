@@ -248,11 +248,10 @@ func (l *portableLoop) reset(c *Conn) {
 	s := c.sock
 	s.mu.Lock()
 	if s.conn != nil {
-		_ = s.conn.SetLinger(0)
+		_ = s.conn.SetLinger(0) // then every way of closing is a reset
 	}
 	s.mu.Unlock()
-	l.detach(c)
-	s.abandon()
+	l.close(c)
 }
 
 func (l *portableLoop) buffered(c *Conn) int {
