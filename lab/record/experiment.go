@@ -62,6 +62,8 @@ type Downstream struct {
 	KeepAlive KeepAlive `yaml:"keep_alive" json:"keep_alive"`
 	Faults    []string  `yaml:"faults" json:"faults"`
 	Seed      uint64    `yaml:"seed" json:"seed"`
+	// None is "downstream: none" of a SUT whose experiment has one.
+	None bool `yaml:"-" json:"-"`
 }
 
 // KeepAlive holds the downstream's keep-alive limits; 0 is no limit.
@@ -103,6 +105,9 @@ type SUT struct {
 	Ready   Ready             `yaml:"ready" json:"ready"`
 	Limits  Limits            `yaml:"limits" json:"limits"`
 	Standin *Standin          `yaml:"standin" json:"standin,omitempty"`
+	// Downstream replaces the experiment's. Resolved, it is what this SUT gets
+	// in front of it; null is none.
+	Downstream *Downstream `yaml:"downstream" json:"downstream"`
 }
 
 // Ready says when a SUT counts as started: path answers status within timeout.

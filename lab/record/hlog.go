@@ -83,8 +83,9 @@ func MergeHistograms(cells []*Cell) (*hdr.Histogram, error) {
 	return merged, nil
 }
 
-// FromHistogram summarises a histogram of microseconds in milliseconds; nil when
-// it is empty.
+// FromHistogram summarises a histogram of microseconds in milliseconds, to its
+// three digits: a percentile is the upper edge of its bucket, where the load
+// engine says the middle. Nil when it is empty.
 func FromHistogram(h *hdr.Histogram) *Latency {
 	if h == nil || h.TotalCount() == 0 {
 		return nil

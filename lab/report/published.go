@@ -73,14 +73,21 @@ func (b *builder) aboveCeiling(p *record.Published) string {
 // ceiling is the lowest throughput limit that the experiment itself states.
 func (b *builder) ceiling(p *record.Published) (perS float64, arithmetic string) {
 	at := slices.IndexFunc(b.exp.SUTs, func(s record.SUT) bool { return s.Name == p.SUT })
-	if at < 0 || b.exp.Downstream == nil || b.exp.Downstream.Jitter != "" {
+	if at < 0 {
 		return 0, ""
 	}
 	s, calls := b.exp.SUTs[at], 1.0
+	downstream := b.exp.Downstream
+	if s.Downstream != nil {
+		downstream = s.Downstream
+	}
+	if downstream == nil || downstream.Jitter != "" {
+		return 0, ""
+	}
 	if s.Calls != nil {
 		calls = *s.Calls
 	}
-	delay := b.exp.Downstream.Delay.Seconds() * calls
+	delay := downstream.Delay.Seconds() * calls
 	if delay <= 0 {
 		return 0, ""
 	}
