@@ -141,13 +141,13 @@ func (w *window) line(b []byte) {
 	case e.Event == "sample" && e.Sample != nil:
 		w.sample(e)
 	case e.Event == "window" && e.State == "open":
-		w.f.watch.take()
+		w.f.watch.takeDetailed()
 		w.before = w.f.downstreamStats()
 		w.opened = e.At
 		w.f.watch.phase("window")
 		w.f.say("window", w.rung, w.cell.Round)
 	case e.Event == "window":
-		w.f.watch.take()
+		w.f.watch.takeDetailed()
 		w.after = w.f.downstreamStats()
 		w.closed = e.At
 		w.openRSS = w.f.rss()
@@ -243,8 +243,7 @@ func (w *window) joinProbes() {
 		return
 	}
 	c := &w.cell
-	// The samples at both ends were taken just after the engine spoke.
-	c.Probes = w.f.watch.window(w.opened-edge, w.closed+edge)
+	c.Probes = w.f.watch.window(w.opened, w.closed)
 	for _, p := range c.Probes {
 		if p.CPUS != nil && c.Load.Requests.OK > 0 {
 			us := *p.CPUS * 1e6 / float64(c.Load.Requests.OK)
@@ -255,9 +254,6 @@ func (w *window) joinProbes() {
 		sut.RSSBytes.End = *w.openRSS
 	}
 }
-
-// edge is how far from a window's end its samples may have been taken, in seconds.
-const edge = 0.25
 
 func (w *window) joinWarmup() {
 	if !w.hold {

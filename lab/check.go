@@ -43,7 +43,7 @@ func (c *checker) experiment() {
 		c.notNegative("source.window", float64(c.e.Source.Window))
 	}
 	c.atLeast("forks", c.e.Forks, 1)
-	c.downstream()
+	c.downstream("downstream", c.e.Downstream)
 	c.load()
 	c.placeholders("jvm", c.e.JVM)
 	if len(c.e.SUTs) == 0 && !c.mistaken("suts") {
@@ -63,15 +63,14 @@ func (c *checker) experiment() {
 	c.claims()
 }
 
-func (c *checker) downstream() {
-	if c.e.Downstream == nil {
+func (c *checker) downstream(path string, d *record.Downstream) {
+	if d == nil {
 		return
 	}
-	keep := c.e.Downstream.KeepAlive
-	c.notNegative("downstream.delay", float64(c.e.Downstream.Delay))
-	c.notNegative("downstream.keep_alive.max_requests", float64(keep.MaxRequests))
-	c.notNegative("downstream.keep_alive.idle_timeout", float64(keep.IdleTimeout))
-	c.notNegative("downstream.keep_alive.max_idle", float64(keep.MaxIdle))
+	c.notNegative(path+".delay", float64(d.Delay))
+	c.notNegative(path+".keep_alive.max_requests", float64(d.KeepAlive.MaxRequests))
+	c.notNegative(path+".keep_alive.idle_timeout", float64(d.KeepAlive.IdleTimeout))
+	c.notNegative(path+".keep_alive.max_idle", float64(d.KeepAlive.MaxIdle))
 }
 
 func (c *checker) load() {
@@ -112,6 +111,7 @@ func (c *checker) sut(path string, s *record.SUT) {
 		c.add(path+".name", "%q: %s", s.Name, problem)
 	}
 	c.sutKind(path, s)
+	c.downstream(path+".downstream", s.Downstream)
 	if s.Path != "" {
 		if problem := checkPath(s.Path); problem != "" {
 			c.add(path+".path", "%q: %s", s.Path, problem)

@@ -105,8 +105,10 @@ func (d *decoder) special(path string, n ast.Node, v reflect.Value) bool {
 	none := isWord && word.Value == "none"
 	switch v.Interface().(type) {
 	case *record.Downstream:
-		if none {
+		if none && path == "downstream" {
 			v.SetZero()
+		} else if none {
+			v.Set(reflect.ValueOf(&record.Downstream{None: true}))
 		} else if _, ok := n.(ast.MapNode); !ok {
 			d.add(path, "%s; want none, or a mapping such as {delay: 100ms}", describe(n))
 		}

@@ -39,10 +39,12 @@ func (p *Plan) WriteDryRun(w io.Writer) error {
 
 	fmt.Fprintf(&b, "Command lines (ports are examples; a run takes free ones):\n")
 	downstream := fmt.Sprintf("127.0.0.1:%d", exampleDownstreamPort)
-	if argv := p.DownstreamArgv(downstream); argv != nil {
-		fmt.Fprintf(&b, "  # downstream\n  %s\n", JoinWords(argv))
-	}
+	shown := ""
 	for _, s := range p.SUTs {
+		if argv := p.DownstreamArgv(s.Downstream, downstream); argv != nil && JoinWords(argv) != shown {
+			shown = JoinWords(argv) // most often one for all
+			fmt.Fprintf(&b, "  # downstream\n  %s\n", shown)
+		}
 		if err := p.writeSUT(&b, s, "http://"+downstream); err != nil {
 			return err
 		}

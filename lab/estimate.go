@@ -76,10 +76,10 @@ func (p *Plan) estimate() Estimate {
 
 // ceilings are those of a SUT on a rung under the nominal delay.
 func (p *Plan) ceilings(s PlannedSUT, connections int) []record.Ceiling {
-	if p.Experiment.Downstream == nil {
+	if s.Downstream == nil {
 		return nil
 	}
-	return Ceilings(connections, s.Limits, s.Calls, time.Duration(p.Experiment.Downstream.Delay))
+	return Ceilings(connections, s.Limits, s.Calls, time.Duration(s.Downstream.Delay))
 }
 
 func (e Estimate) String() string { return between(e.Min.Round(time.Second), e.Max.Round(time.Second)) }

@@ -22,6 +22,7 @@ func Parse(file string, data []byte) (*record.Experiment, error) {
 	d.mistakes.File = file
 	if d.decode(data, e) {
 		placeTexts(e, d.texts)
+		inheritDelays(e, d.at)
 		(&checker{decoder: d, e: e}).experiment()
 	}
 	if len(d.mistakes.List) > 0 {
@@ -48,7 +49,7 @@ func defaults() *record.Experiment {
 }
 
 // Resolve fills in the defaults that follow from other values, after a file or
-// flags have set those: each SUT's path, readiness and JVM flags, and the calls
+// flags have set those: each SUT's path, downstream, readiness and JVM flags, and the calls
 // per request of an app, which calls the downstream once on /call.
 func Resolve(e *record.Experiment) {
 	for i := range e.SUTs {
@@ -58,6 +59,12 @@ func Resolve(e *record.Experiment) {
 		}
 		if s.Path == "" {
 			s.Path = e.Load.Path
+		}
+		switch {
+		case s.Downstream == nil:
+			s.Downstream = e.Downstream
+		case s.Downstream.None:
+			s.Downstream = nil
 		}
 		if s.Ready.Path == "" {
 			s.Ready.Path = s.Path
@@ -74,7 +81,7 @@ func Resolve(e *record.Experiment) {
 		if s.JVM == nil {
 			s.JVM = e.JVM
 		}
-		if s.Calls == nil && e.Downstream != nil && s.Path == "/call" {
+		if s.Calls == nil && s.Downstream != nil && s.Path == "/call" {
 			one := 1.0
 			s.Calls = &one
 		}
@@ -92,6 +99,20 @@ func splitURL(text string) (base, path string) {
 		path = ""
 	}
 	return u.Scheme + "://" + u.Host, path
+}
+
+// inheritDelays gives a SUT's own downstream the experiment's delay where it
+// names none: what an experiment varies is rarely the delay.
+func inheritDelays(e *record.Experiment, at map[string]*token.Position) {
+	delay := defaults().Downstream.Delay
+	if e.Downstream != nil {
+		delay = e.Downstream.Delay
+	}
+	for i := range e.SUTs {
+		if _, given := at[fmt.Sprintf("suts[%d].downstream.delay", i)]; !given && e.SUTs[i].Downstream != nil {
+			e.SUTs[i].Downstream.Delay = delay
+		}
+	}
 }
 
 // placeTexts puts figures that were given as words where the record keeps them.

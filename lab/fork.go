@@ -71,7 +71,7 @@ func (l *lab) open(ctx context.Context, t turn) (*fork, error) {
 
 // startDownstream starts this fork's own downstream, so that its account begins at zero.
 func (f *fork) startDownstream(ctx context.Context) error {
-	if f.lab.plan.Experiment.Downstream == nil {
+	if f.sut.Downstream == nil {
 		return nil
 	}
 	port, err := freePort()
@@ -81,7 +81,7 @@ func (f *fork) startDownstream(ctx context.Context) error {
 	ready := make(chan struct{})
 	seen := false
 	t, err := start(f.lab.self, launch{
-		tier: "downstream", argv: f.lab.plan.DownstreamArgv("127.0.0.1:" + strconv.Itoa(port)), log: f.lab.log("downstream"),
+		tier: "downstream", argv: f.lab.plan.DownstreamArgv(f.sut.Downstream, "127.0.0.1:"+strconv.Itoa(port)), log: f.lab.log("downstream"),
 		lines: func(line []byte) {
 			if !seen && bytes.Contains(line, []byte(`"ready"`)) {
 				seen = true
@@ -276,7 +276,7 @@ func (f *fork) calls(c record.Cell) *float64 {
 
 // ceilings are those of the SUT's known limits, by the delay that was measured.
 func (f *fork) ceilings(c record.Cell) []record.Ceiling {
-	d := f.lab.plan.Experiment.Downstream
+	d := f.sut.Downstream
 	if d == nil {
 		return []record.Ceiling{}
 	}
@@ -290,7 +290,7 @@ func (f *fork) ceilings(c record.Cell) []record.Ceiling {
 // circumstances are what the doubt rules need to know beside the cell.
 func (f *fork) circumstances() circumstances {
 	about := circumstances{calls: f.sut.Calls}
-	if d := f.lab.plan.Experiment.Downstream; d != nil && d.Jitter == "" && len(d.Faults) == 0 {
+	if d := f.sut.Downstream; d != nil && d.Jitter == "" && len(d.Faults) == 0 {
 		about.delay = time.Duration(d.Delay)
 	}
 	return about

@@ -34,7 +34,7 @@ func (p *Plan) needs() Needs {
 	top := int64(slices.Max(p.Experiment.Load.Connections))
 	n := Needs{LoadFDs: int(top) + ownFDs, SUTFDs: int(top) + jvmFDs, LocalPorts: int(top)}
 	n.MemoryBytes = tierBytes + top*connectionBytes
-	if p.Experiment.Downstream != nil {
+	if slices.ContainsFunc(p.SUTs, func(s PlannedSUT) bool { return s.Downstream != nil }) {
 		n.DownstreamFDs = int(top) + ownFDs
 		n.SUTFDs += int(top)
 		n.ListenPorts++

@@ -85,6 +85,11 @@ func (o *Options) apply(e *record.Experiment) error {
 	}
 	if o.Delay != nil {
 		e.Downstream.Delay = record.Duration(*o.Delay)
+		for i := range e.SUTs {
+			if d := e.SUTs[i].Downstream; d != nil {
+				d.Delay = record.Duration(*o.Delay)
+			}
+		}
 	}
 	for i := range e.SUTs {
 		if s := &e.SUTs[i]; s.App != "" {

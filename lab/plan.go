@@ -118,7 +118,7 @@ func (p *Plan) planSUTs(own map[string]bool, opts Options) error {
 				p.Skipped = append(p.Skipped, SkippedSUT{s.Name, "it has no stand-in"})
 				continue
 			}
-			planned.standIn(p.Experiment.Downstream != nil)
+			planned.standIn()
 		}
 		if planned.Kind == KindApp && p.Facts.FindApps != nil {
 			planned.Apps = p.Facts.FindApps(s)
@@ -159,12 +159,12 @@ func (p *Plan) findJDK(s *PlannedSUT, opts Options) (why string, err error) {
 
 // standIn makes s its stand-in: same name, the stand-in's limits, one call of
 // the downstream a request, and nothing of the environment meant for the SUT.
-func (s *PlannedSUT) standIn(calls bool) {
+func (s *PlannedSUT) standIn() {
 	s.Kind = KindStandin
 	s.Env = nil
 	s.Limits = record.Limits{Workers: s.Standin.Workers}
 	s.Calls = nil
-	if calls {
+	if s.Downstream != nil {
 		one := 1.0
 		s.Calls = &one
 	}

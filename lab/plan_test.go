@@ -214,10 +214,10 @@ func TestDownstreamArgv(t *testing.T) {
 		KeepAlive: record.KeepAlive{MaxRequests: 100, IdleTimeout: record.Duration(30 * time.Second), MaxIdle: 200}}
 	p := &Plan{Experiment: record.Experiment{Downstream: &d}}
 	want := "loomlab downstream --listen 127.0.0.1:5 --delay 1s --jitter 5ms --max-requests 100 --idle-timeout 30s --max-idle 200 --fault reset:0.1 --fault slow --seed 7 --json"
-	if got := strings.Join(p.DownstreamArgv("127.0.0.1:5"), " "); got != want {
+	if got := strings.Join(p.DownstreamArgv(p.Experiment.Downstream, "127.0.0.1:5"), " "); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if got := (&Plan{}).DownstreamArgv("x"); got != nil {
+	if got := (&Plan{}).DownstreamArgv(nil, "x"); got != nil {
 		t.Errorf("without a downstream: %q", got)
 	}
 }

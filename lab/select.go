@@ -119,6 +119,10 @@ func cloneExperiment(e *record.Experiment) record.Experiment {
 	c.SUTs = slices.Clone(e.SUTs)
 	for i := range c.SUTs {
 		c.SUTs[i].Env = maps.Clone(e.SUTs[i].Env)
+		if d := e.SUTs[i].Downstream; d != nil {
+			own := *d
+			c.SUTs[i].Downstream = &own
+		}
 	}
 	return c
 }

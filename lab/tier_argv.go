@@ -11,10 +11,9 @@ import (
 // The command line of every tier is built here and nowhere else, so that what
 // --dry-run prints is what runs.
 
-// DownstreamArgv is the command line of the downstream, listening on listen
-// (host:port). It is nil in an experiment without one.
-func (p *Plan) DownstreamArgv(listen string) []string {
-	d := p.Experiment.Downstream
+// DownstreamArgv is the command line of a downstream, listening on listen
+// (host:port). It is nil for a SUT without one.
+func (p *Plan) DownstreamArgv(d *record.Downstream, listen string) []string {
 	if d == nil {
 		return nil
 	}
@@ -55,7 +54,7 @@ func (p *Plan) LoadArgv(s PlannedSUT, base string, connections int, hold bool) [
 
 // words is the command line of a SUT with its placeholders, and nil for a URL.
 func (p *Plan) words(s PlannedSUT) []string {
-	hasDownstream := p.Experiment.Downstream != nil
+	hasDownstream := s.Downstream != nil
 	switch s.Kind {
 	case KindApp:
 		words := append([]string{"{{jdk}}/bin/java"}, s.JVM...)

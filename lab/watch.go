@@ -68,11 +68,16 @@ func (w *watch) phase(name string) {
 }
 
 // take samples every tier now.
-func (w *watch) take() {
+func (w *watch) take() { w.each((*probes.Tree).Sample) }
+
+// takeDetailed does it with the figures of each thread, for a window's ends.
+func (w *watch) takeDetailed() { w.each((*probes.Tree).Detailed) }
+
+func (w *watch) each(read func(*probes.Tree) probes.Sample) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, t := range w.tiers {
-		w.sample(t)
+		w.sample(t, read)
 	}
 }
 
@@ -82,15 +87,15 @@ func (w *watch) sut() *probes.Sample {
 	defer w.mu.Unlock()
 	for _, t := range w.tiers {
 		if t.name == "sut" {
-			s := w.sample(t)
+			s := w.sample(t, (*probes.Tree).Sample)
 			return &s
 		}
 	}
 	return nil
 }
 
-func (w *watch) sample(t *watched) probes.Sample {
-	s := t.tree.Sample()
+func (w *watch) sample(t *watched, read func(*probes.Tree) probes.Sample) probes.Sample {
+	s := read(t.tree)
 	t.samples = append(t.samples, s)
 	p := w.where
 	p.Tier, p.Sample = t.name, &s

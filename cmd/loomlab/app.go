@@ -60,9 +60,14 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 			return cli.ShowAppHelp(c)
 		},
 		Commands: []*cli.Command{
+			runCommand(),
+			listCommand(),
+			buildCommand(),
+			reportCommand(),
 			loadCommand(),
 			downstreamCommand(),
 			standinCommand(),
+			guardCommand(),
 		},
 	}
 }

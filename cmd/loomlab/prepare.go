@@ -23,6 +23,17 @@ func planFacts(ctx context.Context, jdks []lab.JDK) lab.Facts {
 		jdk, err := lab.SelectJDK(ctx, jdks, spec)
 		return jdk.Home, err
 	}
+	facts.FindApps = func(s record.SUT) string {
+		jdk, err := lab.SelectJDK(ctx, jdks, s.JDK)
+		if err != nil {
+			return ""
+		}
+		if jdk, err = lab.CompilerFor(jdks, jdk); err != nil {
+			return ""
+		}
+		apps, _ := lab.CachedApps(lab.BuildOptions{Boot: s.Boot, JDK: jdk})
+		return apps.Dir
+	}
 	if jdk, err := lab.SelectJDK(ctx, jdks, ""); errors.Is(err, lab.ErrNoJDK) {
 		facts.NoApps = err.Error()
 	} else if err == nil {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -70,6 +71,9 @@ func runExperiment(c *cli.Context) error {
 	if c.Bool("dry-run") {
 		return plan.WriteDryRun(c.App.Writer)
 	}
+	if lacking := plan.Needs.Lacking(plan.Facts); len(lacking) > 0 {
+		return usagef("this machine cannot hold the run: %s", strings.Join(lacking, "; "))
+	}
 	ctx, stopped := signalContext(c.Context)
 	defer stopped.stop()
 	if err := prepareApps(ctx, plan, jdks, c.App.ErrWriter); err != nil {
@@ -93,7 +97,8 @@ func conduct(ctx context.Context, c *cli.Context, plan *lab.Plan, stopped *signa
 		Schema: record.Schema, ID: dir.ID(), Version: version, Args: os.Args, Experiment: plan.Experiment,
 		Standins: plan.Standins, Note: plan.Note, Machine: machine(), Started: started, Order: plan.Order(),
 	}
-	view := newView(c, plan.Experiment)
+	tty, width := report.Terminal(c.App.ErrWriter)
+	view := report.NewLive(c.App.ErrWriter, tty && !c.Bool("quiet"), width, plan.Experiment)
 	_, runErr := lab.Run(ctx, plan, dir, run, view)
 	view.Done()
 	closeErr := dir.Close()
@@ -123,7 +128,8 @@ func showRun(c *cli.Context, saved *record.Saved, path string) error {
 	if c.Bool("json") {
 		return saved.WriteJSON(c.App.Writer)
 	}
-	if err := report.Write(c.App.Writer, saved, "table", tableOptions(c.App.Writer)); err != nil {
+	tty, width := report.Terminal(c.App.Writer)
+	if err := report.Write(c.App.Writer, "table", saved, report.TextOptions{Width: width, Color: tty}); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(c.App.Writer, "\nkept in %s; `loomlab report last` shows it again\n", filepath.ToSlash(path))
