@@ -138,7 +138,7 @@ func (b *builder) starts() Block {
 		}
 		block.Rows = append(block.Rows, row)
 	}
-	text("kind", func(s *record.Start) string { return s.Kind })
+	text("kind", func(s *record.Start) string { return strings.Replace(s.Kind, "standin", "stand-in", 1) })
 	number(record.Metric{Label: "ready after", Unit: "s"}, func(s *record.Start) *float64 { return s.ReadyS })
 	number(record.Metric{Label: "idle RSS", Unit: "MB"}, func(s *record.Start) *float64 {
 		if s.IdleRSSBytes == nil {

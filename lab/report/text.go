@@ -80,13 +80,17 @@ func (p *printer) foot() {
 	if p.beside && p.t.hasPublished() {
 		legend = append([]string{"in brackets: as published"}, legend...)
 	}
-	for _, group := range [][]string{p.t.Claims, legend} {
-		for _, line := range group {
-			p.wrapped(line, "", "  ")
-		}
-		if len(group) > 0 {
-			fmt.Fprintln(p.w)
-		}
+	for _, line := range p.t.Claims {
+		p.wrapped(line, "", "  ")
+	}
+	if len(p.t.Claims) > 0 {
+		fmt.Fprintln(p.w)
+	}
+	for _, line := range legend {
+		p.wrapped(line, "", "  ")
+	}
+	if len(p.t.Notes) > 0 {
+		fmt.Fprintln(p.w)
 	}
 	for i, note := range p.t.Notes {
 		p.wrapped(note.String(), marks([]int{i + 1})+" ", "  ")
