@@ -63,13 +63,19 @@ func (w *worker) lost(s *slot, now clock.Time) {
 
 // redial lets s connect again, if there is anything left to send.
 func (w *worker) redial(s *slot, now clock.Time) {
-	if !w.mayStart() {
+	if !w.mayStart() || w.phase == phaseWindow && w.budget <= w.prospects() {
 		s.state = slotOff
 		w.finish(now)
 		return
 	}
 	w.enqueue(s, now)
 	w.dialNext(now)
+}
+
+// prospects is how many slots are free to send or will be: with -n, no more
+// connections are made than there are requests left.
+func (w *worker) prospects() int64 {
+	return int64(w.queue.n + w.dialing.n + w.idle.n + len(w.waiting))
 }
 
 func (w *worker) enqueue(s *slot, now clock.Time) {

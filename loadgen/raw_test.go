@@ -3,13 +3,27 @@ package loadgen
 import (
 	"bufio"
 	"context"
+	"flag"
 	"net"
+	"os"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 )
+
+// TestMain lets more tests run at once than there are CPUs: they wait for their
+// servers nearly all of the time.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if flag.Lookup("test.parallel").Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
+		_ = flag.Set("test.parallel", "8")
+	}
+	os.Exit(m.Run())
+}
 
 // rawServer answers requests with whatever bytes a test wants, and counts what
 // it saw.
@@ -125,8 +139,12 @@ const okAnswer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 // eachEngine runs f with every engine that this system has.
 func eachEngine(t *testing.T, f func(t *testing.T, engine string)) {
+	t.Parallel()
 	for _, engine := range engines {
-		t.Run(engine, func(t *testing.T) { f(t, engine) })
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel() // a load waits more than it works
+			f(t, engine)
+		})
 	}
 }
 

@@ -148,6 +148,9 @@ func (w *worker) fail(s *slot, now clock.Time, class errorClass) {
 	w.cur.errors[class]++
 	w.cur.targets[s.target].errors++
 	w.drop(s)
+	if !s.answered { // no latency to spread the first sends over will come of it
+		w.spread.measured(w, spreadGuess, now)
+	}
 	if class == errTimeout {
 		w.redial(s, now)
 		return

@@ -413,6 +413,9 @@ func (r *run) sampleName(p phase) string {
 	case phaseAfter:
 		return "drain"
 	}
+	if r.opened > 0 { // handed over a moment after the window opened
+		return "lead-in"
+	}
 	return r.phase
 }
 
