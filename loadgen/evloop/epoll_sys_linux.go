@@ -58,6 +58,14 @@ func pollNow(epfd int, events []unix.EpollEvent) (int, error) {
 	return pollResult(n, errno)
 }
 
+// pollHeld is pollWait without telling the scheduler: for short waits only.
+func pollHeld(epfd int, events []unix.EpollEvent, timeout *unix.Timespec) (int, error) {
+	n, _, errno := syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(epfd),
+		uintptr(unsafe.Pointer(unsafe.SliceData(events))), uintptr(len(events)),
+		uintptr(unsafe.Pointer(timeout)), 0, 0)
+	return pollResult(n, errno)
+}
+
 // pollWait is epoll_pwait2: it waits until timeout (nil: for ever).
 func pollWait(epfd int, events []unix.EpollEvent, timeout *unix.Timespec) (int, error) {
 	n, _, errno := syscall.Syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(epfd),
