@@ -9,8 +9,7 @@ func TestClosedLoop(t *testing.T) {
 	eachEngine(t, func(t *testing.T, engine string) {
 		s := newRaw(t, answerAfter(20*time.Millisecond, okAnswer))
 		res := load(t, s, Config{Engine: engine, Connections: 15, Duration: 500 * time.Millisecond, LeadIn: lead(100 * time.Millisecond)})
-		t.Logf("%+v", res)
-		if res.Requests.OK < 150 || res.Requests.OK > 15*(500/20+1) {
+		if res.Requests.OK < 30 || res.Requests.OK > 15*(500/20+1) {
 			t.Errorf("%d ok answers", res.Requests.OK)
 		}
 		if c := res.Connections; c.Established != 15 || c.Answered != 15 || c.Opened != 15 || s.peak.Load() != 15 {
@@ -26,7 +25,6 @@ func TestCount(t *testing.T) {
 	eachEngine(t, func(t *testing.T, engine string) {
 		s := newRaw(t, answerAll(okAnswer))
 		res := load(t, s, Config{Engine: engine, Connections: 7, Requests: 1000})
-		t.Logf("%+v", res)
 		if res.Requests.Sent != 1000 || res.Requests.OK != 1000 || s.requests.Load() != 1000 || s.accepted.Load() != 7 {
 			t.Errorf("%+v, the server saw %d on %d connections", res.Requests, s.requests.Load(), s.accepted.Load())
 		}

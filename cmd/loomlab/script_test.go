@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestMain lets the test binary be the command in the scripts.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"loomlab": func() {
+			os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+		},
+	})
+}
+
+// TestScripts runs testdata/script/*.txt. Beside testscript's own they have
+//
+//	$PORT, $PORT2    free ports of loopback
+//	ready URL        waits until a GET of URL is answered
+//	status N cmd…    runs a command and wants this exit status
+//	json FILE EXPR…  see jsonCheck
+func TestScripts(t *testing.T) {
+	if files, _ := filepath.Glob("testdata/script/*.txt"); len(files) == 0 {
+		t.Fatal("no scripts")
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			for _, name := range []string{"PORT", "PORT2"} {
+				port, err := freePort()
+				if err != nil {
+					return err
+				}
+				env.Setenv(name, strconv.Itoa(port))
+			}
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"ready":  scriptReady,
+			"status": scriptStatus,
+			"json":   scriptJSON,
+		},
+	})
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+func scriptReady(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: ready URL")
+	}
+	client := http.Client{Timeout: time.Second}
+	var err error
+	for range 100 {
+		var answer *http.Response
+		if answer, err = client.Get(args[0]); err == nil {
+			answer.Body.Close()
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	ts.Fatalf("not ready: %v", err)
+}
+
+// scriptStatus tells exit statuses apart, which "! exec" does not.
+func scriptStatus(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status N command [args]")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	got := "0"
+	if err != nil {
+		got = fmt.Sprint(err)
+		var exit interface{ ExitCode() int }
+		if e, ok := err.(interface{ ExitCode() int }); ok {
+			exit = e
+			got = strconv.Itoa(exit.ExitCode())
+		}
+	}
+	if got != args[0] {
+		ts.Fatalf("exit status %s, want %s", got, args[0])
+	}
+}
