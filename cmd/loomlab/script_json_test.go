@@ -12,6 +12,7 @@ import (
 //
 //	json stdout requests.sent = 20
 //	json stdout latency_ms.p50 >= 10
+//	json stdout targets.0.ok = 5            an element of a list
 //	json stdout warnings ~ redirects        its JSON text contains
 //
 // A path that does not exist fails; null, true and texts compare as JSON text.
@@ -25,8 +26,17 @@ func scriptJSON(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("%v in %.200q", err, lines[len(lines)-1])
 	}
 	for _, key := range strings.Split(args[1], ".") {
-		object, ok := value.(map[string]any)
-		if value, ok = object[key]; !ok {
+		ok := false
+		switch v := value.(type) {
+		case map[string]any:
+			value, ok = v[key]
+		case []any:
+			i, err := strconv.Atoi(key)
+			if ok = err == nil && i >= 0 && i < len(v); ok {
+				value = v[i]
+			}
+		}
+		if !ok {
 			ts.Fatalf("no key %q of %s", key, args[1])
 		}
 	}
