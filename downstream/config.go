@@ -18,10 +18,14 @@ package downstream
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
+
+	"loomlab/loadgen/evloop"
 )
 
 // Config says how a downstream behaves. Its zero value answers "ok" at once, on
@@ -112,11 +116,31 @@ func (c *Config) check() (netip.AddrPort, error) {
 			c.Loops = 1
 		}
 	}
-	addr, err := netip.ParseAddrPort(c.Listen)
+	addr, err := parseListen(c.Listen)
 	if err != nil {
-		errs = append(errs, fmt.Errorf("listen address %q: use ADDRESS:PORT, such as 127.0.0.1:8081 or [::1]:0", c.Listen))
+		errs = append(errs, err)
+	}
+	if !slices.Contains(evloop.Kinds, c.Engine) {
+		errs = append(errs, fmt.Errorf("event loop %q: use %s", c.Engine, strings.Join(evloop.Kinds, ", ")))
 	}
 	return addr, errors.Join(append(errs, c.ranges()...)...)
+}
+
+// parseListen reads ADDRESS:PORT. "localhost" is 127.0.0.1, and no address at all
+// is every one of this machine (IPv4). Other names are not looked up.
+func parseListen(text string) (netip.AddrPort, error) {
+	numeric := text
+	switch host, port, _ := net.SplitHostPort(text); host {
+	case "localhost":
+		numeric = "127.0.0.1:" + port
+	case "":
+		numeric = "0.0.0.0:" + port
+	}
+	addr, err := netip.ParseAddrPort(numeric)
+	if err != nil {
+		return addr, fmt.Errorf("listen address %q: use ADDRESS:PORT, such as 127.0.0.1:8081 or [::1]:0", text)
+	}
+	return addr, nil
 }
 
 // ranges reports the numbers that make no sense.

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
-	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,8 +26,8 @@ func downstreamCommand() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:8081", Usage: "`ADDRESS:PORT`; port 0 takes a free one"},
 			&cli.DurationFlag{Name: "delay", Value: 100 * time.Millisecond, Usage: "from the complete request to the first byte of the answer"},
-			&cli.StringFlag{Name: "jitter", Usage: "`SHAPES`: " + downstream.JitterGrammar},
-			&cli.StringSliceFlag{Name: "fault", Usage: "`FAULT` (repeatable, the first that applies wins): " + downstream.FaultGrammar},
+			&cli.StringFlag{Name: "jitter", Usage: "vary the delay by `SHAPES`; " + downstream.JitterGrammar},
+			&cli.StringSliceFlag{Name: "fault", Usage: "hurt clients by a `FAULT` (repeatable; the first that applies wins): " + downstream.FaultGrammar},
 			&cli.Uint64Flag{Name: "seed", Usage: "of jitter and faults, which are the same in every run with the same seed"},
 			&cli.IntFlag{Name: "max-requests", Usage: "`N` requests per connection; the last answer says Connection: close (0: any number)"},
 			&cli.BoolFlag{Name: "rude", Usage: "at --max-requests, close without announcing it"},
@@ -48,7 +46,9 @@ func downstreamCommand() *cli.Command {
 			&cli.DurationFlag{Name: "coalesce", Value: downstream.DefaultCoalesce, Usage: "oversleep the first due answer by so much, so that one wake-up serves several (0: not)"},
 			&cli.BoolFlag{Name: "json", Usage: "print the account as JSON lines: ready, stats once a second, exit"},
 		},
-		Action: runDownstream,
+		HideHelpCommand: true,
+		OnUsageError:    func(_ *cli.Context, err error, _ bool) error { return err },
+		Action:          runDownstream,
 	}
 }
 
@@ -64,8 +64,8 @@ func runDownstream(c *cli.Context) error {
 	}
 	ctx, stop := notifySignals(c.Context)
 	defer stop()
-	if host, _, _ := net.SplitHostPort(cfg.Listen); !loopback(host) {
-		fmt.Fprintf(c.App.ErrWriter, "loomlab: %s can be reached from other machines; it answers anyone\n", cfg.Listen)
+	if addr := server.Addr(); !addr.Addr().IsLoopback() {
+		fmt.Fprintf(c.App.ErrWriter, "loomlab: %s can be reached from other machines, and answers anyone\n", addr)
 	}
 	if c.Bool("json") {
 		err = server.ServeLines(ctx, c.App.Writer)
@@ -122,13 +122,16 @@ func downstreamConfig(c *cli.Context) (downstream.Config, error) {
 	if n := c.Int("body-size"); n < 0 || n > maxBody {
 		errs = append(errs, fmt.Errorf("--body-size %d: use 0 to %d", n, maxBody))
 	} else {
-		cfg.Body = []byte(("ok" + strings.Repeat(".", n))[:n])
+		cfg.Body = bodyOf(n)
 	}
 	if err := cfg.Check(); err != nil {
 		errs = append(errs, err)
 	}
 	return cfg, errors.Join(errs...)
 }
+
+// bodyOf is a body of n bytes.
+func bodyOf(n int) []byte { return []byte(("ok" + strings.Repeat(".", n))[:n]) }
 
 // parseMaxConns reads N or N:MODE.
 func parseMaxConns(text string) (n int, mode string, err error) {
@@ -167,13 +170,4 @@ func printDownstreamAccount(c *cli.Context, s downstream.Stats) {
 	if l := s.LatenessMS; l != nil {
 		fmt.Fprintf(w, "lateness p50 %.3f ms, p99 %.3f ms, max %.3f ms; %.1f s of CPU\n", l.P50, l.P99, l.Max, s.CPUUserS+s.CPUSystemS)
 	}
-}
-
-// loopback says whether a listening host is reachable from this machine only.
-func loopback(host string) bool {
-	if host == "localhost" {
-		return true
-	}
-	addr, err := netip.ParseAddr(host)
-	return err == nil && addr.IsLoopback()
 }
