@@ -1,7 +1,11 @@
 package downstream
 
 import (
+	"math"
+
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"loomlab/clock"
 )
 
 // cause is why a connection ended, in Stats.Connections.Closed.
@@ -37,8 +41,11 @@ type account struct {
 
 	requests, answered, lost int64
 	inFlight                 int64
-	inFlightMax              int64 // since the start
-	inFlightPeak             int64 // since the last line of the series
+	inFlightMax              int64   // since the start
+	inFlightPeak             int64   // since the last line of the series
+	inFlightS                float64 // the gauge's integral over time, up to inFlightAt
+	inFlightAt               clock.Time
+	rootGaps                 float64 // see Stats.RootGaps
 	perConnMax               int64
 	upgradeH2C               int64
 	malformed                int64
@@ -84,6 +91,8 @@ func (a *account) add(b *account) {
 	a.inFlight += b.inFlight
 	a.inFlightMax += b.inFlightMax
 	a.inFlightPeak += b.inFlightPeak
+	a.inFlightS += b.inFlightS
+	a.rootGaps += b.rootGaps
 	a.perConnMax = max(a.perConnMax, b.perConnMax)
 	a.upgradeH2C += b.upgradeH2C
 	a.malformed += b.malformed
@@ -93,8 +102,18 @@ func (a *account) add(b *account) {
 	a.lateness.Merge(b.lateness) // same geometry: nothing is dropped
 }
 
-// began counts a complete request.
-func (a *account) began() {
+// pass adds the time since the gauge was last looked at to its integral. It must
+// be called before the gauge changes.
+func (a *account) pass(now clock.Time) {
+	a.inFlightS += float64(a.inFlight) * now.Sub(a.inFlightAt).Seconds()
+	a.inFlightAt = now
+}
+
+// began counts a complete request, which came at now, and gap seconds after the
+// one before it on whatever loop.
+func (a *account) began(now clock.Time, gap float64) {
+	a.pass(now)
+	a.rootGaps += math.Sqrt(max(0, gap))
 	a.requests++
 	a.inFlight++
 	if a.inFlight > a.inFlightMax {

@@ -83,7 +83,7 @@ func (w *worker) readOn(c *evloop.Conn, s *session) {
 func (w *worker) request(c *evloop.Conn, s *session) {
 	now := clock.Now()
 	a := &w.account
-	a.began()
+	a.began(now, now.Sub(clock.Time(w.server.lastRequest.Swap(int64(now)))).Seconds())
 	s.requests++
 	a.perConnMax = max(a.perConnMax, s.requests)
 	if s.req.UpgradeH2C {

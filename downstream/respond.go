@@ -70,6 +70,7 @@ func (w *worker) trickle(c *evloop.Conn, s *session, d *duty) {
 func (w *worker) settleOne(s *session) {
 	s.pending--
 	s.measured--
+	w.account.pass(clock.Now())
 	w.account.inFlight--
 	w.account.answered++
 }

@@ -26,6 +26,7 @@ type Server struct {
 	faulty       []*answers
 	badDelay     *answers
 	done         []atomic.Bool // faults of "once" that have been
+	lastRequest  atomic.Int64  // when the newest one came, as a clock.Time
 	badRequest   []byte
 	headTooLarge []byte
 	notFound     []byte
@@ -47,6 +48,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{cfg: cfg, start: clock.Now(), ended: make(chan struct{})}
+	s.lastRequest.Store(int64(s.start))
 	s.stopped, s.stop = context.WithCancel(context.Background())
 	s.done = make([]atomic.Bool, len(cfg.Faults))
 	s.prebuild()

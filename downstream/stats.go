@@ -30,7 +30,14 @@ type Stats struct {
 	// InFlightMax is the peak of the gauge since the start; in a "stats" line,
 	// since the line before it: what a hidden limit in front caps. With several
 	// loops it is the sum of their peaks, an upper bound.
-	InFlightMax        int64            `json:"in_flight_max"`
+	InFlightMax int64 `json:"in_flight_max"`
+	// InFlightS is the gauge summed over time, in request seconds: a difference
+	// divided by the seconds is the mean in flight, divided by the answers the
+	// mean time that a request spent here.
+	InFlightS float64 `json:"in_flight_s"`
+	// RootGaps sums the square roots of the seconds between each request and the
+	// next, see [Evenness].
+	RootGaps           float64          `json:"root_gaps"`
 	RequestsPerConnMax int64            `json:"requests_per_connection_max"`
 	UpgradeH2C         int64            `json:"upgrade_h2c"` // requests that carried Upgrade: h2c
 	Malformed          int64            `json:"malformed"`
@@ -68,6 +75,7 @@ func (s *Server) stats(event string, newPeriod bool) Stats {
 			Accepted: a.accepted, Open: a.open, Peak: a.peak, Closed: map[string]int64{}, AcceptBackoffs: a.backoffs,
 		},
 		Requests: a.requests, Answered: a.answered, Lost: a.lost, InFlight: a.inFlight, InFlightMax: a.inFlightMax,
+		InFlightS: a.inFlightS, RootGaps: a.rootGaps,
 		RequestsPerConnMax: a.perConnMax, UpgradeH2C: a.upgradeH2C, Malformed: a.malformed, Faults: map[string]int64{},
 	}
 	if newPeriod {
@@ -129,6 +137,8 @@ func (s Stats) Sub(earlier Stats) Stats {
 	d.Requests -= earlier.Requests
 	d.Answered -= earlier.Answered
 	d.Lost -= earlier.Lost
+	d.InFlightS -= earlier.InFlightS
+	d.RootGaps -= earlier.RootGaps
 	d.UpgradeH2C -= earlier.UpgradeH2C
 	d.Malformed -= earlier.Malformed
 	d.GRPCRequests -= earlier.GRPCRequests
@@ -140,6 +150,18 @@ func (s Stats) Sub(earlier Stats) Stats {
 	}
 	d.setLateness(h)
 	return d
+}
+
+// Evenness says how evenly the requests of a difference of two Stats, seconds
+// apart, came: (mean √gap)² ÷ mean gap. It is 1 when they came like clockwork,
+// as behind a lock or a server that takes one at a time, about 0.79 when they
+// came at random, and less in bursts. Nil with fewer than 20 requests.
+func (s Stats) Evenness(seconds float64) *float64 {
+	if s.Requests < 20 || seconds <= 0 {
+		return nil
+	}
+	e := min(1, s.RootGaps*s.RootGaps/(float64(s.Requests)*seconds))
+	return &e
 }
 
 func subCounts(now, before map[string]int64) map[string]int64 {

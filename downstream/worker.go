@@ -172,6 +172,7 @@ func (w *worker) end(c *evloop.Conn, s *session, why cause) {
 	a := &w.account
 	a.open--
 	a.closed[why]++
+	a.pass(clock.Now())
 	a.inFlight -= int64(s.measured)
 	a.lost += int64(s.measured)
 	if s.idle {
@@ -278,6 +279,7 @@ func (w *worker) resumePaused(now clock.Time) clock.Time {
 // publish gives a copy of the account to who asked for it.
 func (w *worker) publish() {
 	w.asked.Store(false)
+	w.account.pass(clock.Now())
 	a := w.account.clone()
 	if w.ln != nil {
 		a.backoffs += w.ln.Backoffs()
