@@ -228,11 +228,14 @@ func TestUpgradeOfferIsIgnoredAndCounted(t *testing.T) {
 func FuzzHandler(f *testing.F) {
 	f.Add([]byte(get))
 	f.Add([]byte(get + get + "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n"))
-	f.Add([]byte("GET /delay/1 HTTP/1.0\r\nConnection: keep-alive\r\n\r\nGET /lab/stats HTTP/1.1\r\n\r\n" + get))
+	f.Add([]byte("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\nGET /lab/stats HTTP/1.1\r\n\r\n" + get))
 	f.Add([]byte("POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\nabc"))
 	f.Add([]byte("\x16\x03\x01\x02\x00\x01"))
 	s := start(f, Config{Delay: time.Microsecond, MaxRequests: 5, IdleTimeout: 2 * time.Second})
 	f.Fuzz(func(t *testing.T, b []byte) {
+		if bytes.Contains(b, []byte("/delay/")) {
+			t.Skip("would wait as long as the fuzzer thinks up")
+		}
 		c := connect(t, s)
 		defer c.Close()
 		half := len(b) / 2
