@@ -43,6 +43,12 @@ func (c *checker) experiment() {
 		c.notNegative("source.window", float64(c.e.Source.Window))
 	}
 	c.atLeast("forks", c.e.Forks, 1)
+	if c.has("order") {
+		c.oneOf("order", c.e.Order, orders)
+	}
+	if c.has("isolate") {
+		c.oneOf("isolate", c.e.Isolate, []string{IsolateRung})
+	}
 	c.downstream("downstream", c.e.Downstream)
 	c.load()
 	c.placeholders("jvm", c.e.JVM)

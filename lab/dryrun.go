@@ -34,7 +34,7 @@ func (p *Plan) WriteDryRun(w io.Writer) error {
 		warm = "after " + between(time.Duration(l.Warmup.Min), time.Duration(l.Warmup.Max)) + " of warm-up"
 	}
 	fmt.Fprintf(&b, "order: %s; each climbs %s connections %s, %s of %v a rung; %s\n",
-		strings.Join(p.Order(), ", "), ladder(l.Connections), warm, count(l.Rounds, "window"), l.Duration, count(e.Forks, "fork"))
+		p.orderText(), ladder(l.Connections), warm, count(l.Rounds, "window"), l.Duration, count(e.Forks, "fork"))
 	fmt.Fprintf(&b, "%s in all\n\n", count(len(p.Cells), "cell"))
 
 	fmt.Fprintf(&b, "Command lines (ports are examples; a run takes free ones):\n")
@@ -59,6 +59,22 @@ func (p *Plan) WriteDryRun(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// orderText says in which order the SUTs run, fork by fork where that differs.
+func (p *Plan) orderText() string {
+	if p.Experiment.Order == OrderListed {
+		return strings.Join(p.Order(), ", ")
+	}
+	var forks []string
+	for i, order := range p.ForkOrders() {
+		forks = append(forks, fmt.Sprintf("fork %d %s", i+1, strings.Join(order, ", ")))
+	}
+	how := p.Experiment.Order
+	if how == OrderRandom {
+		how += fmt.Sprintf(" by seed %d", p.Experiment.Seed)
+	}
+	return how + ": " + strings.Join(forks, "; ")
 }
 
 // writeSUT writes a SUT's command line and that of its first window of load.

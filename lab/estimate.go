@@ -55,6 +55,11 @@ func (p *Plan) estimate() Estimate {
 		}
 	}
 	forks := time.Duration(p.Experiment.Forks)
+	perFork := ""
+	if p.Experiment.Isolate == IsolateRung {
+		starts *= time.Duration(len(l.Connections))
+		perFork = " × " + count(len(l.Connections), "rung")
+	}
 	rungs := forks * time.Duration(len(p.SUTs)*len(l.Connections))
 	windows := time.Duration(len(p.Cells))
 	warmMin, warmMax := time.Duration(l.Warmup.Min), time.Duration(l.Warmup.Max)
@@ -65,7 +70,7 @@ func (p *Plan) estimate() Estimate {
 			e.Min, e.Max = e.Min+least, e.Max+most
 		}
 	}
-	add("starts", count(len(p.SUTs), "SUT")+" × "+count(p.Experiment.Forks, "fork"), forks*starts, forks*starts)
+	add("starts", count(len(p.SUTs), "SUT")+" × "+count(p.Experiment.Forks, "fork")+perFork, forks*starts, forks*starts)
 	add("warm-ups", count(int(rungs), "rung")+" × "+between(warmMin, warmMax), rungs*warmMin, rungs*warmMax)
 	add("lead-ins", fmt.Sprintf("%d × max(2s, 5 × mean latency)", windows), forks*leadIns, forks*leadIns)
 	add("windows", fmt.Sprintf("%d × %v", windows, time.Duration(l.Duration)), windows*time.Duration(l.Duration), windows*time.Duration(l.Duration))

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"loomlab/lab/record"
@@ -189,19 +190,35 @@ func (p *Plan) skippedText() string {
 }
 
 // planCells orders the windows: a fork of every SUT before the next fork, so
-// that what drifts on the machine does not fall on one SUT alone.
+// that what drifts on the machine does not fall on one SUT alone. Where each
+// rung has a process of its own, the SUTs take turns at every rung.
 func (p *Plan) planCells() {
-	l := p.Experiment.Load
-	for fork := 1; fork <= p.Experiment.Forks; fork++ {
-		for _, s := range p.SUTs {
-			for _, connections := range l.Connections {
-				for round := 1; round <= l.Rounds; round++ {
-					p.Cells = append(p.Cells, CellKey{s.Name, fork, connections, round})
+	e := &p.Experiment
+	if e.Order == "" {
+		e.Order = OrderListed
+		if e.Forks > 1 {
+			e.Order = OrderWilliams
+		}
+	}
+	ladders := [][]int{e.Load.Connections}
+	if e.Isolate == IsolateRung {
+		ladders = slices.Collect(slices.Chunk(e.Load.Connections, 1))
+	}
+	for fork, order := range p.ForkOrders() {
+		for _, rungs := range ladders {
+			for _, sut := range order {
+				for _, connections := range rungs {
+					for round := 1; round <= e.Load.Rounds; round++ {
+						p.Cells = append(p.Cells, CellKey{sut, fork + 1, connections, round})
+					}
 				}
 			}
 		}
 	}
 }
 
-// Order returns the names of the SUTs as they will run.
+// Order returns the names of the SUTs as they stand side by side.
 func (p *Plan) Order() []string { return sutNames(&p.Experiment) }
+
+// ForkOrders returns the names of the SUTs as they will run, fork by fork.
+func (p *Plan) ForkOrders() [][]string { return forkOrders(&p.Experiment) }

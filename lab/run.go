@@ -113,7 +113,7 @@ type turn struct {
 func (p *Plan) turns() []turn {
 	var turns []turn
 	for _, key := range p.Cells {
-		if n := len(turns); n > 0 && turns[n-1].sut.Name == key.SUT && turns[n-1].fork == key.Fork {
+		if n := len(turns); n > 0 && p.sameProcess(turns[n-1].cells[0], key) {
 			turns[n-1].cells = append(turns[n-1].cells, key)
 			continue
 		}
@@ -121,6 +121,11 @@ func (p *Plan) turns() []turn {
 		turns = append(turns, turn{&p.SUTs[at], key.Fork, []CellKey{key}})
 	}
 	return turns
+}
+
+// sameProcess tells whether two cells are windows of one SUT process.
+func (p *Plan) sameProcess(a, b CellKey) bool {
+	return a.SUT == b.SUT && a.Fork == b.Fork && (p.Experiment.Isolate != IsolateRung || a.Connections == b.Connections)
 }
 
 // keep puts a cell on disk and shows it.

@@ -95,7 +95,7 @@ func conduct(ctx context.Context, c *cli.Context, plan *lab.Plan, stopped *signa
 	defer dir.Close()
 	run := record.Run{
 		Schema: record.Schema, ID: dir.ID(), Version: version, Args: os.Args, Experiment: plan.Experiment,
-		Standins: plan.Standins, Note: plan.Note, Machine: machine(), Started: started, Order: plan.Order(),
+		Standins: plan.Standins, Note: plan.Note, Machine: machine(), Started: started, Order: plan.ForkOrders(),
 	}
 	tty, width := report.Terminal(c.App.ErrWriter)
 	view := report.NewLive(c.App.ErrWriter, tty && !c.Bool("quiet"), width, plan.Experiment)

@@ -36,10 +36,17 @@ type Experiment struct {
 	Downstream *Downstream `yaml:"downstream" json:"downstream"` // null: none
 	Load       Load        `yaml:"load" json:"load"`
 	Forks      int         `yaml:"forks" json:"forks"`
-	JVM        []string    `yaml:"jvm" json:"jvm"` // flags of every app SUT
-	SUTs       []SUT       `yaml:"suts" json:"suts"`
-	Published  []Published `yaml:"published" json:"published"`
-	Claims     []Claim     `yaml:"claims" json:"claims"`
+	// Order of the SUTs within each fork: williams (balanced over the forks; the
+	// default of several), random (by Seed) or listed. Run.Order is what came of it.
+	Order string `yaml:"order" json:"order,omitempty"`
+	Seed  uint64 `yaml:"seed" json:"seed"`
+	// Isolate is "rung" where each rung has a fresh SUT process, else "": the
+	// process of a fork climbs the whole ladder.
+	Isolate   string      `yaml:"isolate" json:"isolate,omitempty"`
+	JVM       []string    `yaml:"jvm" json:"jvm"` // flags of every app SUT
+	SUTs      []SUT       `yaml:"suts" json:"suts"`
+	Published []Published `yaml:"published" json:"published"`
+	Claims    []Claim     `yaml:"claims" json:"claims"`
 	// Quick says that --quick shortened it: never to be compared with a full run.
 	Quick bool `yaml:"-" json:"quick,omitempty"`
 }

@@ -32,7 +32,7 @@ type Run struct {
 	Status      string                       `json:"status"` // running, ok, failed, interrupted
 	Started     time.Time                    `json:"started"`
 	Finished    *time.Time                   `json:"finished"`
-	Order       []string                     `json:"order"` // SUT names as they were run
+	Order       [][]string                   `json:"order"` // SUT names as they were run, fork by fork
 	Starts      []Start                      `json:"starts"`
 	Calibration []Cell                       `json:"calibration"`
 	Claims      []ClaimResult                `json:"claims"`

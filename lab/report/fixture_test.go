@@ -105,7 +105,7 @@ func articleRun() record.Run {
 			Forks:      1, SUTs: suts, Published: articlePublished,
 		},
 		Machine: record.Machine{Host: "bench1", OS: "linux", Arch: "amd64", Kernel: "6.8.0", CPU: "AMD EPYC 7B13", Cores: 2, MemoryBytes: 8 << 30},
-		Status:  "failed", Started: noon, Finished: ptr(noon.Add(6 * time.Minute)), Order: []string{"platform", "virtual", "webflux"}, Starts: starts,
+		Status:  "failed", Started: noon, Finished: ptr(noon.Add(6 * time.Minute)), Order: [][]string{{"platform", "virtual", "webflux"}}, Starts: starts,
 		Claims: []record.ClaimResult{
 			{Text: "platform threads are capped near 200 / 100 ms", Result: "confirmed", Why: "1962 <= 2040 in both rounds"},
 			{Text: "virtual threads reach WebFlux's order", Result: "undecidable", Why: "a cell is missing"},
