@@ -22,6 +22,7 @@ type MachineSample struct {
 	ListenOverflows *int64            `json:"listen_overflows"`
 	ListenDrops     *int64            `json:"listen_drops"` // overflows included
 	RetransSegs     *int64            `json:"retrans_segs"`
+	DelayedACKs     *int64            `json:"delayed_acks"`      // acknowledgements that came only when a timer (40 ms) ran out
 	TimeWait        *int64            `json:"time_wait"`         // sockets in TIME_WAIT at this moment
 	ThrottledS      *float64          `json:"throttled_s"`       // cgroup CPU quota: time taken away from this process's group
 	ThrottledN      *int64            `json:"throttled_periods"` // quota periods in which that happened
@@ -39,6 +40,7 @@ type MachineWindow struct {
 	ListenOverflows *int64            `json:"listen_overflows"`
 	ListenDrops     *int64            `json:"listen_drops"`
 	RetransSegs     *int64            `json:"retrans_segs"`
+	DelayedACKs     *int64            `json:"delayed_acks"`
 	MaxTimeWait     *int64            `json:"time_wait_max"`
 	ThrottledS      *float64          `json:"throttled_s"`
 	ThrottledN      *int64            `json:"throttled_periods"`
@@ -50,7 +52,7 @@ func (fs FS) SampleMachine() MachineSample {
 	s := MachineSample{At: clock.Now().Seconds(), Unavailable: map[string]string{}}
 	if fs.elsewhere() {
 		for _, field := range []string{"busy_s", "steal_s", "switches", "procs_running", "listen_overflows", "listen_drops",
-			"retrans_segs", "time_wait", "throttled_s", "throttled_periods"} {
+			"retrans_segs", "delayed_acks", "time_wait", "throttled_s", "throttled_periods"} {
 			s.Unavailable[field] = ErrNeedsLinux.Error()
 		}
 		return s
@@ -121,6 +123,7 @@ func (fs FS) network(s *MachineSample) {
 		{"netstat", "TcpExt:", "ListenOverflows", "listen_overflows", &s.ListenOverflows},
 		{"netstat", "TcpExt:", "ListenDrops", "listen_drops", &s.ListenDrops},
 		{"snmp", "Tcp:", "RetransSegs", "retrans_segs", &s.RetransSegs},
+		{"netstat", "TcpExt:", "DelayedACKs", "delayed_acks", &s.DelayedACKs},
 	} {
 		data, err := fs.read(fs.path("proc", "net", f.file), nil)
 		if err == nil {
@@ -267,7 +270,7 @@ func NewMachineWindow(samples []MachineSample, own float64) MachineWindow {
 	w.BusyS, w.StealS, w.ThrottledS = minus(b.BusyS, a.BusyS), minus(b.StealS, a.StealS), minus(b.ThrottledS, a.ThrottledS)
 	w.Switches, w.ThrottledN = minus(b.Switches, a.Switches), minus(b.ThrottledN, a.ThrottledN)
 	w.ListenOverflows, w.ListenDrops = minus(b.ListenOverflows, a.ListenOverflows), minus(b.ListenDrops, a.ListenDrops)
-	w.RetransSegs = minus(b.RetransSegs, a.RetransSegs)
+	w.RetransSegs, w.DelayedACKs = minus(b.RetransSegs, a.RetransSegs), minus(b.DelayedACKs, a.DelayedACKs)
 	if w.BusyS != nil {
 		// Both are rounded to clock ticks, so a quiet machine can come out slightly below 0.
 		strangers := max(0, *w.BusyS-own)

@@ -45,7 +45,7 @@ func machineFixture(t *testing.T, cgroup string) FS {
 func TestSampleMachine(t *testing.T) {
 	s := machineFixture(t, "0::/lab.slice\n").SampleMachine()
 	if *s.BusyS != 543.65 || *s.StealS != 1.02 || *s.Switches != 3535336 || *s.Running != 3 || *s.ListenOverflows != 12 || *s.ListenDrops != 15 ||
-		*s.RetransSegs != 98 || *s.TimeWait != 9787 || *s.ThrottledS != 1.5 || *s.ThrottledN != 7 || len(s.Unavailable) != 0 {
+		*s.RetransSegs != 98 || *s.DelayedACKs != 31 || *s.TimeWait != 9787 || *s.ThrottledS != 1.5 || *s.ThrottledN != 7 || len(s.Unavailable) != 0 {
 		t.Errorf("%s", asJSON(s))
 	}
 	// Version 1, in a container that does not see its own path.
@@ -56,7 +56,7 @@ func TestSampleMachine(t *testing.T) {
 		t.Errorf("no controller: %s", asJSON(s))
 	}
 	s = NewFS(t.TempDir()).SampleMachine()
-	if s.BusyS != nil || s.TimeWait != nil || s.ListenDrops != nil || len(s.Unavailable) != 10 {
+	if s.BusyS != nil || s.TimeWait != nil || s.ListenDrops != nil || len(s.Unavailable) != 11 {
 		t.Errorf("nothing to read: %s", asJSON(s))
 	}
 }
