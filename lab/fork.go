@@ -156,6 +156,12 @@ func (f *fork) launchSUT(begin *record.Start) error {
 	}
 	begin.Argv, begin.Env = argv, env
 	f.url = f.sut.BaseURL(f.port)
+	if f.sut.URL != "" { // a command that listens where it wants to
+		f.port = localPort(f.url)
+		if holder := portHolder(f.port); holder != "" {
+			return fmt.Errorf("port %d is in use by %s; end that one first", f.port, holder)
+		}
+	}
 	f.app, err = start(f.lab.self, launch{tier: "sut", argv: argv, env: environ(env), log: f.lab.log(f.sut.Name)})
 	if err != nil {
 		return err

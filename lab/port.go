@@ -4,7 +4,14 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"net/netip"
+	"net/url"
+	"os"
 	"strconv"
+	"strings"
+	"time"
+
+	"loomlab/probes"
 )
 
 // Ports of tiers lie below the range that Linux (from 32768) and macOS (from
@@ -27,4 +34,45 @@ func freePort() (int, error) {
 		return port, nil
 	}
 	return 0, fmt.Errorf("no free port on 127.0.0.1 between %d and %d", firstPort, lastPort)
+}
+
+// localPort returns the port of an http URL whose host is loopback, and 0 for
+// one that is elsewhere: whose its sockets are cannot be seen from here.
+func localPort(base string) int {
+	u, err := url.Parse(base)
+	if err != nil {
+		return 0
+	}
+	if addr, err := netip.ParseAddr(u.Hostname()); u.Hostname() != "localhost" && (err != nil || !addr.IsLoopback()) {
+		return 0
+	}
+	if u.Port() == "" {
+		return 80
+	}
+	port, _ := strconv.Atoi(u.Port()) // an http URL has no other than a number
+	return port
+}
+
+// portHolder says who listens on a port of this machine, in words, or "" when
+// nobody does; port 0 is no port.
+func portHolder(port int) string {
+	if port == 0 {
+		return ""
+	}
+	conn, err := net.DialTimeout("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), time.Second)
+	if err != nil {
+		return ""
+	}
+	conn.Close()
+	return listenerName(port)
+}
+
+// listenerName names the process that listens on port as well as it can.
+func listenerName(port int) string {
+	pid, err := probes.NewFS("/").ListeningPID(port)
+	if err != nil || pid == 0 {
+		return "another process"
+	}
+	comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)) // it may have ended: then it has no name
+	return strings.TrimSpace(fmt.Sprintf("process %d %s", pid, printable(strings.TrimSpace(string(comm)))))
 }

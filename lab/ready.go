@@ -57,7 +57,8 @@ func (p *prober) get(ctx context.Context, path string, limit time.Duration) (sta
 // returns how long after since the first of the two came. It fails as soon as
 // it is clear that this will not happen: the child ended, it listens elsewhere,
 // its port belongs to somebody else, or it keeps answering something else.
-// t and tree are nil for a SUT that runs already.
+// t and tree are nil for a SUT that runs already; then nobody listening is an
+// answer at once. Whose the port is cannot be told where port is 0.
 func awaitReady(ctx context.Context, p *prober, ready record.Ready, port int, t *tier, tree *probes.Tree, since time.Time) (time.Duration, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -79,7 +80,8 @@ func awaitReady(ctx context.Context, p *prober, ready record.Ready, port int, t 
 	var first time.Time
 	wrong, last := 0, "it never listened"
 	for {
-		status, body, err := p.get(ctx, ready.Path, readyAttempt)
+		left := max(limit-time.Since(since), readyInterval)
+		status, body, err := p.get(ctx, ready.Path, min(readyAttempt, left))
 		if cause := context.Cause(ctx); cause != nil {
 			if errors.Is(cause, errEnded) {
 				return 0, fmt.Errorf("the SUT %s before it was ready%s", t.cause(), t.lastWords())
@@ -105,7 +107,10 @@ func awaitReady(ctx context.Context, p *prober, ready record.Ready, port int, t 
 		default:
 			first = time.Time{}
 			last = notReady(err)
-			if tree != nil && errors.Is(err, syscall.ECONNREFUSED) {
+			if t == nil && errors.Is(err, syscall.ECONNREFUSED) {
+				return 0, fmt.Errorf("nothing listens at %s; start the server first, or give its command line", p.base)
+			}
+			if tree != nil && port != 0 && errors.Is(err, syscall.ECONNREFUSED) {
 				if err := elsewhere.check(tree, now); err != nil {
 					return 0, err
 				}
@@ -133,14 +138,14 @@ func lastWordsOf(t *tier) string {
 // ownsPort fails when the socket that answered is not the child's: a stale
 // server would otherwise be measured in its place.
 func ownsPort(tree *probes.Tree, port int) error {
-	if tree == nil {
+	if tree == nil || port == 0 {
 		return nil
 	}
 	owns, err := tree.Owns(port)
 	if err != nil || owns {
 		return nil // not to be had on this system: readiness itself has to do
 	}
-	return fmt.Errorf("port %d answers, but its listening socket belongs to another process; end that one first", port)
+	return fmt.Errorf("port %d answers, but the one who listens there is %s, not the SUT; end that one first", port, listenerName(port))
 }
 
 // elsewhereRule notices a SUT that has finished starting on another port: it

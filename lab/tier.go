@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -105,13 +106,14 @@ func start(self string, l launch) (*tier, error) {
 			lines.Close()
 		}
 		<-linesDone
+		<-t.done // how it ended is known before it is gone
 		close(t.gone)
 	}()
 	s := <-started
 	if s.Error != "" {
 		<-t.gone
 		lifelineW.Close()
-		return nil, fmt.Errorf("%s: %s", l.tier, s.Error)
+		return nil, errors.New(s.Error)
 	}
 	t.pid = s.PID
 	return t, nil
@@ -183,7 +185,14 @@ func (t *tier) cause() string {
 }
 
 // lastWords are the tier's last lines of output, indented, for an error message.
+// Of a tier that has ended they are complete: its output may come after the news.
 func (t *tier) lastWords() string {
+	if t.hasEnded() {
+		select {
+		case <-t.gone:
+		case <-time.After(500 * time.Millisecond): // a descendant goes on writing
+		}
+	}
 	text := strings.TrimSpace(t.tail.String())
 	if text == "" {
 		return ""

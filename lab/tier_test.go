@@ -142,9 +142,9 @@ func TestTierCannotStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	for command, want := range map[string]string{
-		"/nonexistent/java": "sut: command not found: /nonexistent/java",
-		plain:               "sut: " + plain + " is not executable",
-		dir:                 "sut: " + dir + " is a directory, not a command",
+		"/nonexistent/java": "command not found: /nonexistent/java",
+		plain:               plain + " is not executable",
+		dir:                 dir + " is a directory, not a command",
 	} {
 		_, err := start(os.Args[0], launch{tier: "sut", argv: []string{command}, log: io.Discard})
 		if err == nil || err.Error() != want {
