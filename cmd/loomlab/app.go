@@ -41,7 +41,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 }
 
 func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
-	return &cli.App{
+	app := &cli.App{
 		Name:                      "loomlab",
 		Usage:                     "a benchmark lab: load engine, system under test, fixed-delay downstream, and the reasons behind the numbers",
 		Version:                   version,
@@ -52,7 +52,8 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 		DisableSliceFlagSeparator: true,
 		UseShortOptionHandling:    false,
 		ExitErrHandler:            func(*cli.Context, error) {}, // run decides
-		OnUsageError:              func(_ *cli.Context, err error, _ bool) error { return err },
+		OnUsageError:              usageError,
+		EnableBashCompletion:      true,
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
 				return usagef("unknown command %q; `loomlab --help` lists them", c.Args().First())
@@ -70,6 +71,13 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 			guardCommand(),
 		},
 	}
+	for _, command := range app.Commands {
+		command.HideHelpCommand = true // `loomlab run help` would ask for an experiment of that name
+		if command.OnUsageError == nil {
+			command.OnUsageError = usageError
+		}
+	}
+	return app
 }
 
 // statusError is an error with the exit status that it asks for. With a nil err

@@ -17,6 +17,9 @@ import (
 	"loomlab/lab/report"
 )
 
+// experimentsOwn is the default of the flags that change an experiment.
+const experimentsOwn = "the experiment's"
+
 func runCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "run",
@@ -24,20 +27,22 @@ func runCommand() *cli.Command {
 		ArgsUsage: "[EXPERIMENT | FILE.yaml]",
 		Description: "Without an argument the experiment is `article`; `loomlab list` shows all. A name with / or .yaml is a file.\n" +
 			"With any --sut exactly those named run, in that order; --sut all stands for the experiment's own.\n\n" +
-			"Exit status: 0 every cell was measured; 1 a cell failed; 2 usage, file or build, nothing measured; 130 and 143 by signal, finished cells saved.",
+			"Ctrl-C keeps the finished cells, stores the one in the making as interrupted and ends every process; a second one ends at once.\n\n" +
+			"Exit status: 0 every cell was measured; 1 a cell failed; 2 usage, file, build or a machine too small, nothing measured;\n" +
+			"129, 130 and 143 by SIGHUP, SIGINT and SIGTERM, finished cells saved.",
 		Flags: []cli.Flag{
 			&cli.StringSliceFlag{Name: "sut", Usage: "`NAME`, all, 'name=command line with {{port}} and {{downstream}}' or 'name=http://…' (repeatable)"},
 			&cli.StringFlag{Name: "connections", Usage: "ladder, such as `100,1000,3000`"},
-			&cli.IntFlag{Name: "rounds", Usage: "windows on each rung"},
-			&cli.IntFlag{Name: "forks", Usage: "fresh processes of each SUT"},
-			&cli.DurationFlag{Name: "duration", Usage: "length of a window"},
-			&cli.DurationFlag{Name: "delay", Usage: "delay of the downstream"},
-			&cli.StringFlag{Name: "path", Usage: "path to request"},
-			&cli.DurationFlag{Name: "timeout", Usage: "limit of one request"},
+			&cli.IntFlag{Name: "rounds", DefaultText: experimentsOwn, Usage: "windows on each rung"},
+			&cli.IntFlag{Name: "forks", DefaultText: experimentsOwn, Usage: "fresh processes of each SUT"},
+			&cli.DurationFlag{Name: "duration", DefaultText: experimentsOwn, Usage: "length of a window"},
+			&cli.DurationFlag{Name: "delay", DefaultText: experimentsOwn, Usage: "delay of the downstream"},
+			&cli.StringFlag{Name: "path", DefaultText: experimentsOwn, Usage: "path to request"},
+			&cli.DurationFlag{Name: "timeout", DefaultText: experimentsOwn, Usage: "limit of one request"},
 			&cli.StringFlag{Name: "warmup", Usage: "warm-up of each rung: a `TIME` or none (default: until steady)"},
 			&cli.BoolFlag{Name: "standins", Usage: "run the Go stand-ins in place of the experiment's SUTs"},
-			&cli.StringFlag{Name: "jdk", Usage: "JDK of the apps: a major version or a `PATH`"},
-			&cli.StringFlag{Name: "boot", Usage: "Spring Boot version of the apps"},
+			&cli.StringFlag{Name: "jdk", Usage: "JDK of the apps, 21 or newer: `VERSION|PATH` (default: the newest found)"},
+			&cli.StringFlag{Name: "boot", Usage: "Spring Boot `VERSION` of the apps: 4.x or 3.5"},
 			&cli.BoolFlag{Name: "quick", Usage: "one round, windows and warm-ups of 3 s, the first two rungs"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "show the plan, the command lines and the time it takes; start nothing"},
 			&cli.StringFlag{Name: "out", Value: "runs", Usage: "parent `FOLDER` of the run directory"},
