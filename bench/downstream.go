@@ -1,0 +1,365 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/shirou/gopsutil/v3/process"
+
+	"loomlab/downstream"
+	"loomlab/lab"
+	"loomlab/loadgen"
+)
+
+func init() {
+	benches["downstream"] = benchDownstream
+	benches["net-http-peer"] = netHTTPPeer
+}
+
+// downstreamBench is one run of `bench downstream`.
+type downstreamBench struct {
+	binary      string
+	rounds      int
+	length      time.Duration
+	warmup      time.Duration
+	connections int
+	many        int // connections of the big lateness measurement
+}
+
+// peer is a server that answers after 100 ms.
+type peer struct {
+	name    string
+	missing string // why it is not measured
+	argv    func(port int) []string
+}
+
+const peerDelay = 100 * time.Millisecond
+
+func benchDownstream(args []string) error {
+	flags := flag.NewFlagSet("bench downstream", flag.ContinueOnError)
+	b := &downstreamBench{}
+	flags.IntVar(&b.rounds, "rounds", 5, "alternations")
+	flags.DurationVar(&b.length, "d", 5*time.Second, "length of one window")
+	flags.DurationVar(&b.warmup, "warmup", 5*time.Second, "load before a window: the JVM needs it")
+	flags.IntVar(&b.connections, "connections", 1000, "connections of the CPU comparison")
+	flags.IntVar(&b.many, "many", 9500, "connections of the lateness at a delay of 1 s, and idle ones")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	raiseDescriptors()
+	binary, remove, err := build()
+	if err != nil {
+		return err
+	}
+	defer remove()
+	b.binary = binary
+	for _, part := range []func() error{b.compareCPU, b.lateness, b.idleMemory} {
+		if err := part(); err != nil {
+			return err
+		}
+		fmt.Println()
+	}
+	return nil
+}
+
+// peers are the servers to compare, ours first.
+func (b *downstreamBench) peers() []peer {
+	java := peer{name: "JDK HttpServer, virtual threads"}
+	jdk, err := jdkWithCompiler()
+	source := filepath.Join("testdata", "apps", "tools", "DelayServer.java")
+	if err == nil {
+		_, err = os.Stat(source)
+	}
+	if err != nil {
+		java.missing = err.Error()
+	} else {
+		java.name += ", " + jdk.Version
+		java.argv = func(port int) []string {
+			return []string{jdk.Java, source, strconv.Itoa(port), strconv.FormatInt(peerDelay.Milliseconds(), 10)}
+		}
+	}
+	return []peer{
+		{name: "loomlab downstream", argv: func(port int) []string {
+			return []string{b.binary, "downstream", "--listen", "127.0.0.1:" + strconv.Itoa(port), "--delay", peerDelay.String()}
+		}},
+		{name: "Go net/http that sleeps", argv: func(port int) []string {
+			return []string{os.Args[0], "net-http-peer", strconv.Itoa(port)}
+		}},
+		java,
+	}
+}
+
+// jdkWithCompiler finds a JDK that can run a source file with virtual threads.
+func jdkWithCompiler() (best lab.JDK, err error) {
+	for _, j := range lab.FindJDKs(context.Background()) {
+		if j.Problem == "" && !j.JRE && j.Major >= lab.MinJDK && j.Major > best.Major {
+			best = j
+		}
+	}
+	if best.Major == 0 {
+		return best, fmt.Errorf("no JDK %d or newer with a compiler", lab.MinJDK)
+	}
+	return best, nil
+}
+
+// netHTTPPeer is the Go peer; the benchmark starts itself as that.
+func netHTTPPeer(args []string) error {
+	if len(args) != 1 {
+		return errors.New("usage: net-http-peer PORT")
+	}
+	return http.ListenAndServe("127.0.0.1:"+args[0], http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		time.Sleep(peerDelay)
+		_, _ = w.Write([]byte("ok")) // a client that is gone is no matter
+	}))
+}
+
+// window is what one measured window of a peer says.
+type window struct {
+	cpuPerRequest float64 // µs, of the server process
+	overMS        float64 // p99 of the latency above the delay, as the engine sees it
+	throughput    float64
+}
+
+// compareCPU measures all peers in every round, beginning with another one each
+// time, and compares within rounds.
+func (b *downstreamBench) compareCPU() error {
+	peers := b.peers()
+	all := make([][]window, len(peers))
+	for round := range b.rounds {
+		for i := range peers {
+			k := (i + round) % len(peers)
+			if peers[k].argv == nil {
+				continue
+			}
+			w, err := b.measure(peers[k])
+			if err != nil {
+				return fmt.Errorf("%s: %w", peers[k].name, err)
+			}
+			all[k] = append(all[k], w)
+		}
+	}
+	fmt.Printf("CPU per request at %d connections and %v, medians of %d alternated rounds of %v:\n\n", b.connections, peerDelay, b.rounds, b.length)
+	fmt.Println("| downstream | CPU µs per request | loomlab ÷ it, paired | p99 above the delay, ms | requests/s |")
+	fmt.Println("|---|--:|--:|--:|--:|")
+	for k, p := range peers {
+		if p.missing != "" {
+			fmt.Printf("| %s | n/a: %s | n/a | n/a | n/a |\n", p.name, p.missing)
+			continue
+		}
+		var ratios []float64
+		for i := range all[k] {
+			ratios = append(ratios, all[0][i].cpuPerRequest/all[k][i].cpuPerRequest)
+		}
+		fmt.Printf("| %s | %.1f | %.2f (%.2f to %.2f) | %.2f | %.0f |\n", p.name,
+			medianOf(all[k], func(w window) float64 { return w.cpuPerRequest }),
+			median(ratios), slices.Min(ratios), slices.Max(ratios),
+			medianOf(all[k], func(w window) float64 { return w.overMS }),
+			medianOf(all[k], func(w window) float64 { return w.throughput }))
+	}
+	return nil
+}
+
+// measure starts p, loads it, and books its CPU over the window only.
+func (b *downstreamBench) measure(p peer) (window, error) {
+	url, stop, pid, err := launch(p.argv)
+	if err != nil {
+		return window{}, err
+	}
+	defer stop()
+	var before, after float64
+	r, err := b.load(url, b.connections, func(state string) error {
+		used, err := cpuSeconds(pid)
+		if state == "open" {
+			before = used
+		} else {
+			after = used
+		}
+		return err
+	})
+	if err != nil {
+		return window{}, err
+	}
+	return window{
+		cpuPerRequest: (after - before) * 1e6 / float64(max(r.Requests.OK, 1)),
+		overMS:        r.LatencyMS.P99 - peerDelay.Seconds()*1e3,
+		throughput:    *r.ThroughputPerS,
+	}, nil
+}
+
+// load runs the engine against url; edge is called when the window opens and closes.
+func (b *downstreamBench) load(url string, connections int, edge func(state string) error) (*loadgen.Result, error) {
+	cmd := exec.Command(b.binary, "load", url+"/", "-c", strconv.Itoa(connections), "-d", b.length.String(), "--warmup", b.warmup.String(), "--samples", "--json")
+	cmd.Stderr = os.Stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	var result *loadgen.Result
+	lines := json.NewDecoder(stdout)
+	for err == nil {
+		var line struct {
+			loadgen.Event
+			loadgen.Result
+		}
+		if err = lines.Decode(&line); err != nil {
+			break
+		}
+		switch line.Event.Event {
+		case "window":
+			err = edge(line.State)
+		case "result":
+			result = &line.Result
+		}
+	}
+	_ = stdout.Close()
+	if waited := cmd.Wait(); result == nil || waited != nil {
+		return nil, errors.Join(fmt.Errorf("the load gave no result (%d connections)", connections), err, waited)
+	}
+	if result.LatencyMS == nil || result.ThroughputPerS == nil {
+		return nil, errors.New("no request succeeded")
+	}
+	return result, nil
+}
+
+// lateness asks our downstream how late it was.
+func (b *downstreamBench) lateness() error {
+	fmt.Println("Lateness of the downstream by its own account, beside the engine on this machine:")
+	fmt.Println()
+	fmt.Println("| connections | delay | lateness p50, ms | p99, ms | max, ms |")
+	fmt.Println("|--:|--:|--:|--:|--:|")
+	for _, c := range []struct {
+		connections int
+		delay       time.Duration
+	}{{b.connections, peerDelay}, {b.many, time.Second}} {
+		s, err := startDownstream(b.binary, "--delay", c.delay.String())
+		if err != nil {
+			return err
+		}
+		var edges [2]downstream.Stats
+		_, err = b.load(s.url, c.connections, func(state string) (err error) {
+			edges[map[string]int{"open": 0, "closed": 1}[state]], err = account(s.url)
+			return err
+		})
+		s.stop()
+		if err != nil {
+			return err
+		}
+		l := edges[1].Sub(edges[0]).LatenessMS
+		if l == nil {
+			return errors.New("no answer in the window")
+		}
+		fmt.Printf("| %d | %v | %.2f | %.2f | %.2f |\n", c.connections, c.delay, l.P50, l.P99, l.Max)
+	}
+	return nil
+}
+
+// idleMemory opens connections that ask once and then keep still.
+func (b *downstreamBench) idleMemory() error {
+	s, err := startDownstream(b.binary, "--delay", "0s")
+	if err != nil {
+		return err
+	}
+	defer s.stop()
+	before, err := account(s.url)
+	if err != nil {
+		return err
+	}
+	for i := range b.many {
+		c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+		if err != nil {
+			return fmt.Errorf("connection %d: %w", i, err)
+		}
+		defer c.Close()
+		if _, err := c.Write([]byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n")); err != nil {
+			return err
+		}
+		if _, err := c.Read(make([]byte, 4096)); err != nil {
+			return err
+		}
+	}
+	after, err := account(s.url)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%d idle connections: %d bytes of resident memory each (kernel buffers not included).\n",
+		b.many, (after.RSSBytes-before.RSSBytes)/int64(b.many))
+	return nil
+}
+
+func account(url string) (s downstream.Stats, err error) {
+	r, err := http.Get(url + "/lab/stats")
+	if err != nil {
+		return s, err
+	}
+	defer r.Body.Close()
+	return s, json.NewDecoder(r.Body).Decode(&s)
+}
+
+// launch starts a peer on a free port and waits until it answers.
+func launch(argv func(port int) []string) (url string, stop func(), pid int, err error) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, 0, err
+	}
+	port := ln.Addr().(*net.TCPAddr).Port
+	ln.Close()
+	words := argv(port)
+	cmd := exec.Command(words[0], words[1:]...)
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		return "", nil, 0, err
+	}
+	stop = func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}
+	url = "http://127.0.0.1:" + strconv.Itoa(port)
+	client := http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		r, err := client.Get(url)
+		if err == nil {
+			r.Body.Close()
+			return url, stop, cmd.Process.Pid, nil
+		}
+		if time.Now().After(deadline) {
+			stop()
+			return "", nil, 0, fmt.Errorf("%s did not answer: %w", strings.Join(words, " "), err)
+		}
+	}
+}
+
+// cpuSeconds is what a process has used so far.
+func cpuSeconds(pid int) (float64, error) {
+	p, err := process.NewProcess(int32(pid))
+	if err != nil {
+		return 0, err
+	}
+	t, err := p.Times()
+	if err != nil {
+		return 0, err
+	}
+	return t.User + t.System, nil
+}
+
+func medianOf(windows []window, what func(window) float64) float64 {
+	var values []float64
+	for _, w := range windows {
+		values = append(values, what(w))
+	}
+	return median(values)
+}
