@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"loomlab/lab/record"
@@ -142,12 +143,13 @@ func (l *lab) keep(c record.Cell) error {
 
 // skipped is the cell of a SUT that is not there (any more).
 func (f *fork) skipped(key CellKey) record.Cell {
-	status := "skipped"
+	status, reason := "skipped", f.broken
 	if f.neverReady {
 		status = "failed"
+		reason, _, _ = strings.Cut(f.broken, "\n") // what the SUT said last is in its start
 	}
 	return record.Cell{SUT: key.SUT, Fork: key.Fork, Connections: key.Connections, Round: key.Round,
-		Started: time.Now().UTC(), Status: status, Reason: f.broken}
+		Started: time.Now().UTC(), Status: status, Reason: reason}
 }
 
 func (l *lab) status(ctx context.Context) string {

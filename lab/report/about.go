@@ -187,7 +187,7 @@ func (b *builder) startCell(sut string, read func(*record.Start) *float64) Cell 
 		p := Point{Fork: s.Fork, Status: "ok", Value: read(s), Reason: "not measured"}
 		if s.Error != "" {
 			p.Status, p.Reason = "failed", s.Error
-			c.Notes = appendNew(c.Notes, b.note("–: "+escape(s.Error)))
+			c.Notes = appendNew(c.Notes, b.note("–: "+onOneLine(s.Error)))
 		}
 		if p.Value != nil {
 			values = append(values, *p.Value)

@@ -142,7 +142,7 @@ func (b *builder) cell(m record.Metric, sut string, rung record.Rung, cells, poo
 			}
 		}
 		if main && p.Status != "ok" && b.saved.Run.Status != "running" {
-			c.Notes = appendNew(c.Notes, b.note("–: "+escape(statusReason(p))))
+			c.Notes = appendNew(c.Notes, b.note("–: "+onOneLine(statusReason(p))))
 		}
 		c.Points = append(c.Points, p)
 	}

@@ -42,6 +42,25 @@ func plain(v float64) string {
 	return strconv.FormatFloat(math.Round(v*1000)/1000, 'f', -1, 64)
 }
 
+// onOneLine is a message of several lines, such as a cause with a child's last
+// words, where there is room for one.
+func onOneLine(s string) string {
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	for i := range lines {
+		lines[i] = escape(strings.TrimSpace(lines[i]))
+	}
+	return strings.Join(lines, " | ")
+}
+
+// onItsLines is the same where every line has its own.
+func onItsLines(s string) string {
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	for i := range lines {
+		lines[i] = escape(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}
+
 // escape makes s safe to show on one line of a terminal: control characters and
 // those that turn the direction of writing appear as escapes, bytes that are no
 // UTF-8 as \x...

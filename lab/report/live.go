@@ -111,10 +111,17 @@ func (l *Live) Cell(c record.Cell) {
 	defer l.mu.Unlock()
 	l.saved.Cells = append(l.saved.Cells, c)
 	line := cellLine(&c)
-	if l.tty && c.Status == "ok" {
-		line = "" // the table has it
+	if l.tty && c.Status == "ok" || l.neverStarted(&c) {
+		line = "" // the table has it, or the start's line said it
 	}
 	l.draw(line)
+}
+
+// neverStarted tells whether the cell failed because its SUT did not start.
+func (l *Live) neverStarted(c *record.Cell) bool {
+	return c.Status != "ok" && slices.ContainsFunc(l.saved.Run.Starts, func(s record.Start) bool {
+		return s.SUT == c.SUT && s.Fork == c.Fork && s.Error != ""
+	})
 }
 
 // Warn shows a line that stays.
@@ -162,8 +169,10 @@ func (l *Live) draw(line string) {
 	var frame bytes.Buffer
 	l.erase(&frame)
 	if line != "" {
-		for _, part := range wrap(line, columns-1, "  ") {
-			fmt.Fprintln(&frame, part)
+		for text := range strings.Lines(line) {
+			for _, part := range wrap(strings.TrimSuffix(text, "\n"), columns-1, "  ") {
+				fmt.Fprintln(&frame, part)
+			}
 		}
 	}
 	lines := l.view(columns - 1)
@@ -234,7 +243,7 @@ func clockTime(d time.Duration) string {
 func startLine(s record.Start) string {
 	name := escape(s.SUT)
 	if s.Error != "" {
-		return fmt.Sprintf("%s did not start: %s", name, escape(s.Error))
+		return fmt.Sprintf("%s did not start: %s", name, onItsLines(s.Error))
 	}
 	parts := []string{"ready"}
 	if s.ReadyS != nil {
@@ -268,7 +277,7 @@ func cellLine(c *record.Cell) string {
 		head += fmt.Sprintf(" of fork %d", c.Fork)
 	}
 	if c.Status != "ok" {
-		return head + ": " + escape(statusReason(Point{Status: c.Status, Reason: orElse(c.Reason, c.Status)}))
+		return head + ": " + onItsLines(statusReason(Point{Status: c.Status, Reason: orElse(c.Reason, c.Status)}))
 	}
 	var parts []string
 	for _, figure := range lineMetrics {

@@ -128,6 +128,22 @@ func TestLiveStartsEmpty(t *testing.T) {
 	}
 }
 
+// A SUT that did not start is one message, whatever number of cells it had.
+func TestLiveFailedStartIsSaidOnce(t *testing.T) {
+	var out bytes.Buffer
+	l := NewLive(&out, false, 0, record.Experiment{})
+	l.Start(record.Start{SUT: "a", Fork: 1, Error: "it ended with exit status 3\n    boom\x1b[2J\n    bam"})
+	for range 3 {
+		l.Cell(record.Cell{SUT: "a", Fork: 1, Status: "failed", Reason: "it ended with exit status 3"})
+	}
+	l.Cell(record.Cell{SUT: "b", Fork: 1, Connections: 5, Round: 1, Status: "failed", Reason: "died"})
+	l.Done()
+	want := "a did not start: it ended with exit status 3\n    boom\\x1b[2J\n    bam\nb at 5 connections, round 1: failed: died\n"
+	if out.String() != want {
+		t.Errorf("got  %q\nwant %q", out.String(), want)
+	}
+}
+
 func TestClockTime(t *testing.T) {
 	check := func(d time.Duration, want string) {
 		t.Helper()
