@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/shirou/gopsutil/v3/cpu"
-	"github.com/shirou/gopsutil/v3/host"
 	"github.com/shirou/gopsutil/v3/mem"
 	"golang.org/x/sys/unix"
 )
@@ -37,10 +36,16 @@ func ReadMachine() (Machine, error) {
 		Env: relevantEnv(os.Environ()),
 	}
 	var errs []error
-	if info, err := host.Info(); err != nil {
+	// Not gopsutil's host.Info: it starts lsb_release, a script of many processes.
+	var err error
+	if m.Host, err = os.Hostname(); err != nil {
+		errs = append(errs, err)
+	}
+	var name unix.Utsname
+	if err := unix.Uname(&name); err != nil {
 		errs = append(errs, err)
 	} else {
-		m.Host, m.Kernel = info.Hostname, info.KernelVersion
+		m.Kernel = unix.ByteSliceToString(name.Release[:])
 	}
 	if list, err := cpu.Info(); err != nil {
 		errs = append(errs, err)
