@@ -204,28 +204,32 @@ func (f *framing) lineStart(c byte) error {
 }
 
 func (f *framing) name(b []byte) (n int, err error) {
+	length := int(f.tokLen) // in locals: this loop is the parser's hottest
 	for n < len(b) {
-		c := b[n]
-		lower := tokenByte[c]
-		if lower != 0 {
-			f.token(lower)
-			n++
-			continue
+		lower := tokenByte[b[n]]
+		if lower == 0 {
+			break
 		}
-		if f.tokLen == 0 {
-			return n, f.fail(ErrFieldName)
+		if length < len(f.tok) {
+			f.tok[length] = lower
 		}
-		switch {
-		case c == ':':
-			f.beginValue()
-			return n + 1, nil
-		case (c == ' ' || c == '\t') && !f.has(flagRequest):
-			f.state = stNameBlank
-			return n + 1, nil
-		}
-		return n, f.fail(ErrFieldName)
+		length++
+		n++
 	}
-	return n, nil
+	f.tokLen = uint8(min(length, len(f.tok)+1))
+	if n == len(b) {
+		return n, nil
+	}
+	switch c := b[n]; {
+	case length == 0:
+	case c == ':':
+		f.beginValue()
+		return n + 1, nil
+	case (c == ' ' || c == '\t') && !f.has(flagRequest):
+		f.state = stNameBlank
+		return n + 1, nil
+	}
+	return n, f.fail(ErrFieldName)
 }
 
 // token appends one lower-case byte to the token being read.
@@ -258,7 +262,7 @@ func (f *framing) beginValue() {
 }
 
 func (f *framing) known() field {
-	if f.has(flagTrailer) {
+	if f.has(flagTrailer) || f.tokLen < uint8(len("expect")) || int(f.tokLen) > len(f.tok) {
 		return fieldOther
 	}
 	switch {

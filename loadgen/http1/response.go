@@ -102,6 +102,9 @@ const (
 
 func (r *Response) statusLine(b []byte) (n int, err error) {
 	b, over := r.within(b)
+	if r.pos == 0 && len(b) > posReason && string(b[:posStatus]) == "HTTP/1.1 " {
+		r.pos, n = posStatus, posStatus // what nearly every answer begins with
+	}
 	for n < len(b) && r.state == stStart {
 		if r.pos == posReason {
 			i := bytes.IndexByte(b[n:], '\n')
