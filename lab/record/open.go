@@ -18,6 +18,9 @@ import (
 type Saved struct {
 	Run   Run    `json:"run"`
 	Cells []Cell `json:"cells"`
+	// Summaries are derived from the cells of a run of several forks, for those
+	// who read the document; reading it back derives them afresh.
+	Summaries []CellSummary `json:"summaries,omitempty"`
 
 	Path     string   `json:"-"` // run directory, or the file it came from
 	Warnings []string `json:"-"` // what could not be read
@@ -173,6 +176,7 @@ func (s *Saved) WriteJSON(w io.Writer) error {
 	if document.Cells == nil {
 		document.Cells = []Cell{}
 	}
+	document.Summaries = s.Summarise()
 	body, _, err := marshal(&document, "  ")
 	if err != nil {
 		return err

@@ -353,7 +353,7 @@ func TestSummariseTakesTheMedianOverForks(t *testing.T) {
 	cells = append(cells, &failed)
 	throughput, _ := MetricNamed(Throughput)
 	got := Summarise(cells, throughput)
-	want := &Summary{Values: []float64{100, 300, 200}, Median: 200, Min: 100, Max: 300}
+	want := &Summary{Values: []float64{100, 300, 200}, Forks: []int{1, 2, 3}, Median: 200, Min: 100, Max: 300, CV: ptr(0.5)}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

@@ -5,8 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"loomlab/loadgen"
-	"loomlab/probes"
+	"golang.org/x/perf/benchmath"
 )
 
 // Rung is one step of the ladder.
@@ -45,16 +44,29 @@ func Measured(cells []*Cell) []*Cell {
 	return slices.DeleteFunc(slices.Clone(cells), func(c *Cell) bool { return c.Status != "ok" || c.Load == nil })
 }
 
-// IntervalForks is how many forks an interval for a median needs at 95 % (METHOD rule 19).
+// IntervalForks is how many forks an interval for a median needs at 95 % (METHOD
+// rule 19): with five, even lowest…highest covers it in only 93.8 % of cases.
 const IntervalForks = 6
+
+// confidence of every interval, and 1 minus the level of every test.
+const confidence = 0.95
 
 // Summary is a metric over the forks of a SUT on one rung: the forks are the
 // independent repeats, the rounds inside one are pooled before.
 type Summary struct {
-	Values []float64 // one a fork, in the order of forks
-	Median float64
-	Min    float64
-	Max    float64
+	Values []float64 `json:"values"` // one a fork, in the order of forks
+	Forks  []int     `json:"forks"`  // their numbers
+	Median float64   `json:"median"`
+	Min    float64   `json:"min"`
+	Max    float64   `json:"max"`
+	// Low and High are the interval that covers the median in 95 % of cases,
+	// whatever the distribution; null with fewer than [IntervalForks] forks.
+	Low  *float64 `json:"low"`
+	High *float64 `json:"high"`
+	// CV is the coefficient of variation, standard deviation ÷ mean; null for one
+	// value, and where the mean is not positive.
+	CV       *float64  `json:"cv"`
+	Outliers []Outlier `json:"outliers"`
 }
 
 // Summarise takes the median over forks of pooled rounds; nil when no fork has a
@@ -67,12 +79,13 @@ func Summarise(cells []*Cell, m Metric) *Summary {
 // Across summarises a metric over pooled forks; nil when none has a value.
 func Across(pooled []*Cell, m Metric) *Summary {
 	var values []float64
+	var forks []int
 	for _, c := range pooled {
 		if v := m.Of(c); v != nil {
-			values = append(values, *v)
+			values, forks = append(values, *v), append(forks, c.Fork)
 		}
 	}
-	return Over(values)
+	return over(values, forks)
 }
 
 // PoolForks pools the measured rounds of each fork, in the order of forks.
@@ -90,158 +103,65 @@ func poolForks(cells []*Cell, latencies bool) []*Cell {
 	return pooled
 }
 
-// Over summarises values; nil without any.
+// Over summarises values that are numbered from 1; nil without any.
 func Over(values []float64) *Summary {
+	forks := make([]int, len(values))
+	for i := range forks {
+		forks[i] = i + 1
+	}
+	return over(values, forks)
+}
+
+func over(values []float64, forks []int) *Summary {
 	if len(values) == 0 {
 		return nil
 	}
-	sorted := slices.Sorted(slices.Values(values))
-	low, high := sorted[(len(sorted)-1)/2], sorted[len(sorted)/2]
-	return &Summary{Values: values, Median: low + (high-low)/2, Min: sorted[0], Max: sorted[len(sorted)-1]}
+	s := &Summary{Values: values, Forks: forks, Median: median(values), Min: slices.Min(values), Max: slices.Max(values),
+		CV: variation(values), Outliers: outliers(values, forks)}
+	if len(values) >= IntervalForks {
+		// NewSample sorts what it is given.
+		of := benchmath.AssumeNothing.Summary(benchmath.NewSample(slices.Clone(values), &benchmath.DefaultThresholds), confidence)
+		s.Low, s.High = &of.Lo, &of.Hi
+	}
+	return s
 }
 
-// Pool joins the measured rounds of one fork into a single cell: counters and
-// seconds add up, histograms merge (see [MergeHistograms] for the result; the
-// pooled cell keeps its percentiles only), costs per request are weighted by
-// requests, peaks take the highest, and gauges are those of the last round. Nil
-// without a measured round. What one round lacks the pooled cell lacks too.
-func Pool(rounds []*Cell) *Cell { return pool(Measured(rounds), true) }
+// CellSummary is one metric of a SUT on a rung over its forks.
+type CellSummary struct {
+	SUT         string  `json:"sut"`
+	Connections int     `json:"connections"`
+	Rate        float64 `json:"rate,omitempty"`
+	Metric      string  `json:"metric"`
+	Unit        string  `json:"unit"`
+	Summary
+}
 
-func pool(rounds []*Cell, latencies bool) *Cell {
-	if len(rounds) == 0 {
-		return nil
+// Summarise summarises every metric of every SUT and rung, in the order of the
+// cells; nil where no SUT has more than one fork.
+func (s *Saved) Summarise() []CellSummary {
+	type place struct {
+		sut  string
+		rung Rung
 	}
-	pooled := *rounds[0]
-	for _, next := range rounds[1:] {
-		pooled = join(&pooled, next)
-	}
-	if len(rounds) > 1 && latencies {
-		if h, err := MergeHistograms(rounds); err == nil {
-			pooled.Load.LatencyMS = FromHistogram(h)
+	var list []CellSummary
+	several := false
+	seen := map[place]bool{}
+	for i := range s.Cells {
+		at := place{s.Cells[i].SUT, s.Cells[i].Rung()}
+		if seen[at] {
+			continue
+		}
+		seen[at] = true
+		pooled := PoolForks(s.At(at.sut, at.rung))
+		several = several || len(pooled) > 1
+		for _, m := range metrics {
+			if of := Across(pooled, m); of != nil {
+				list = append(list, CellSummary{at.sut, at.rung.Connections, at.rung.Rate, m.Name, m.Unit, *of})
+			}
 		}
 	}
-	return &pooled
-}
-
-func join(a, b *Cell) Cell {
-	c := *a
-	c.Load = joinLoad(a.Load, b.Load)
-	c.Probes = map[string]*probes.Window{}
-	for tier, p := range a.Probes {
-		if q := b.Probes[tier]; p != nil && q != nil {
-			c.Probes[tier] = joinProbes(p, q, a.Load, b.Load)
-		}
-	}
-	c.Exceptions = nil
-	if a.Exceptions != nil && b.Exceptions != nil {
-		c.Exceptions = addMaps(a.Exceptions, b.Exceptions)
-	}
-	c.Doubts = slices.Concat(a.Doubts, b.Doubts)
-	c.Verdict, c.Ceilings, c.Downstream = b.Verdict, b.Ceilings, nil
-	c.Unavailable = map[string]string{}
-	maps.Copy(c.Unavailable, b.Unavailable)
-	maps.Copy(c.Unavailable, a.Unavailable)
-	return c
-}
-
-func joinLoad(a, b *loadgen.Result) *loadgen.Result {
-	r := *b
-	r.Seconds += a.Seconds
-	r.BytesIn += a.BytesIn
-	r.Status = addMaps(a.Status, b.Status)
-	r.Requests = addRequests(a.Requests, b.Requests)
-	r.Connections.Opened += a.Connections.Opened
-	r.Connections.OpenedInWindow = both(a.Connections.OpenedInWindow, b.Connections.OpenedInWindow, sum)
-	f := a.Connections.Failed
-	r.Connections.Failed.Refused += f.Refused
-	r.Connections.Failed.Timeout += f.Timeout
-	r.Connections.Failed.LocalPorts += f.LocalPorts
-	r.Connections.Failed.FDLimit += f.FDLimit
-	r.Connections.Failed.Other += f.Other
-	r.ThroughputPerS = quotient(float64(r.Requests.OK), r.Seconds)
-	r.LatencyMS, r.Histogram = nil, ""                                 // percentiles are merged, never averaged
-	r.Open, r.ConnectMS, r.SlotSeconds, r.Targets = nil, nil, nil, nil // not pooled
-	r.Engine = nil
-	if a.Engine != nil && b.Engine != nil {
-		e := *b.Engine
-		e.CPUUserS += a.Engine.CPUUserS
-		e.CPUSystemS += a.Engine.CPUSystemS
-		e.CPUUSPerRequest = weighted(a.Engine.CPUUSPerRequest, b.Engine.CPUUSPerRequest, float64(a.Requests.OK), float64(b.Requests.OK))
-		e.LagP99MS, e.LagMaxMS = both(a.Engine.LagP99MS, b.Engine.LagP99MS, higher), both(a.Engine.LagMaxMS, b.Engine.LagMaxMS, higher)
-		e.MaxRSSBytes = max(e.MaxRSSBytes, a.Engine.MaxRSSBytes)
-		r.Engine = &e
-	}
-	return &r
-}
-
-func addRequests(a, b loadgen.Requests) loadgen.Requests {
-	b.CarriedIn += a.CarriedIn
-	b.Sent += a.Sent
-	b.OK += a.OK
-	b.Non2xx += a.Non2xx
-	b.Errors.Timeout += a.Errors.Timeout
-	b.Errors.Reset += a.Errors.Reset
-	b.Errors.EOF += a.Errors.EOF
-	b.Errors.Protocol += a.Errors.Protocol
-	b.Errors.Other += a.Errors.Other
-	b.InFlight += a.InFlight
-	b.Drained.OK += a.Drained.OK
-	b.Drained.Non2xx += a.Drained.Non2xx
-	b.Drained.Errors += a.Drained.Errors
-	b.Drained.Abandoned += a.Drained.Abandoned
-	return b
-}
-
-func joinProbes(a, b *probes.Window, loadA, loadB *loadgen.Result) *probes.Window {
-	w := *b
-	w.CPUS, w.RunDelayS, w.JITSeconds = both(a.CPUS, b.CPUS, sum), both(a.RunDelayS, b.RunDelayS, sum), both(a.JITSeconds, b.JITSeconds, sum)
-	w.SafepointSeconds, w.JITCompiles = both(a.SafepointSeconds, b.SafepointSeconds, sum), both(a.JITCompiles, b.JITCompiles, sum)
-	w.CPUUSPerRequest = weighted(a.CPUUSPerRequest, b.CPUUSPerRequest, float64(loadA.Requests.OK), float64(loadB.Requests.OK))
-	w.Cores = weighted(a.Cores, b.Cores, loadA.Seconds, loadB.Seconds)
-	w.Groups = nil // not pooled
-	w.RSSBytes = both(a.RSSBytes, b.RSSBytes, func(x, y probes.Extent) probes.Extent {
-		return probes.Extent{Mean: (x.Mean + y.Mean) / 2, Max: max(x.Max, y.Max), End: y.End}
-	})
-	peak := func(x, y probes.LivePeak) probes.LivePeak {
-		return probes.LivePeak{Live: y.Live, Peak: max(x.Peak, y.Peak)}
-	}
-	w.Threads, w.PlatformThreads = both(a.Threads, b.Threads, peak), both(a.PlatformThreads, b.PlatformThreads, peak)
-	w.FDsMax = both(a.FDsMax, b.FDsMax, higher)
-	w.GC = both(a.GC, b.GC, func(x, y probes.GCTotal) probes.GCTotal {
-		y.Count += x.Count
-		y.MS += x.MS
-		y.LongestMS = max(x.LongestMS, y.LongestMS)
-		return y
-	})
-	return &w
-}
-
-// both applies f where neither side is missing.
-func both[T any](a, b *T, f func(a, b T) T) *T {
-	if a == nil || b == nil {
+	if !several {
 		return nil
 	}
-	v := f(*a, *b)
-	return &v
-}
-
-func sum[T int64 | float64](a, b T) T { return a + b }
-
-func higher[T int64 | float64](a, b T) T { return max(a, b) }
-
-func weighted(a, b *float64, weightA, weightB float64) *float64 {
-	if a == nil || b == nil {
-		return nil
-	}
-	return quotient(*a*weightA+*b*weightB, weightA+weightB)
-}
-
-func addMaps(a, b map[string]int64) map[string]int64 {
-	total := map[string]int64{}
-	for _, m := range []map[string]int64{a, b} {
-		for key, n := range m {
-			total[key] += n
-		}
-	}
-	return total
+	return list
 }
