@@ -68,7 +68,7 @@ func (f *fork) measure(ctx context.Context, key CellKey, warm bool) record.Cell 
 func (w *window) run(ctx context.Context) {
 	f := w.f
 	argv := f.lab.plan.LoadArgv(*f.sut, f.url, w.rung, w.hold)
-	load, err := start(f.lab.self, launch{tier: "load", argv: argv, log: f.lab.log("load"), lines: w.line, stdin: true})
+	load, err := start(f.lab.self, launch{tier: "load", place: f.lab.plan.launcher("load"), argv: argv, log: f.lab.log("load"), lines: w.line, stdin: true})
 	if err != nil {
 		w.fail("%v", err)
 		return

@@ -50,6 +50,9 @@ func (c *checker) experiment() {
 		c.oneOf("isolate", c.e.Isolate, []string{IsolateRung})
 	}
 	c.downstream("downstream", c.e.Downstream)
+	if err := checkPlaces(c.e.Place); err != nil && !c.mistaken("place") {
+		c.add("place", "%v", err)
+	}
 	c.load()
 	c.placeholders("jvm", c.e.JVM)
 	if len(c.e.SUTs) == 0 && !c.mistaken("suts") {
@@ -77,6 +80,7 @@ func (c *checker) downstream(path string, d *record.Downstream) {
 	c.notNegative(path+".keep_alive.max_requests", float64(d.KeepAlive.MaxRequests))
 	c.notNegative(path+".keep_alive.idle_timeout", float64(d.KeepAlive.IdleTimeout))
 	c.notNegative(path+".keep_alive.max_idle", float64(d.KeepAlive.MaxIdle))
+	c.notNegative(path+".max_conns", float64(d.MaxConns))
 }
 
 func (c *checker) load() {

@@ -81,7 +81,7 @@ func (f *fork) startDownstream(ctx context.Context) error {
 	ready := make(chan struct{})
 	seen := false
 	t, err := start(f.lab.self, launch{
-		tier: "downstream", argv: f.lab.plan.DownstreamArgv(f.sut.Downstream, "127.0.0.1:"+strconv.Itoa(port)), log: f.lab.log("downstream"),
+		tier: "downstream", place: f.lab.plan.launcher("downstream"), argv: f.lab.plan.DownstreamArgv(f.sut.Downstream, "127.0.0.1:"+strconv.Itoa(port)), log: f.lab.log("downstream"),
 		lines: func(line []byte) {
 			if !seen && bytes.Contains(line, []byte(`"ready"`)) {
 				seen = true
@@ -162,7 +162,7 @@ func (f *fork) launchSUT(begin *record.Start) error {
 			return fmt.Errorf("port %d is in use by %s; end that one first", f.port, holder)
 		}
 	}
-	f.app, err = start(f.lab.self, launch{tier: "sut", argv: argv, env: environ(env), log: f.lab.log(f.sut.Name)})
+	f.app, err = start(f.lab.self, launch{tier: "sut", place: f.lab.plan.launcher("sut"), argv: argv, env: environ(env), log: f.lab.log(f.sut.Name)})
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,8 @@ var orderlyStop = []byte{'s'}
 // A JVM cannot watch its parent, and a parent-death signal does not reach
 // grandchildren; a subreaper with a pipe sees both. Guard returns the exit
 // status for its process: the child's own, or 128 + the signal that ended it.
-func Guard(argv []string, grace time.Duration) int {
+// With cpus, a list such as "0-1", the child and its descendants run there only.
+func Guard(argv []string, grace time.Duration, cpus string) int {
 	lifeline, status := os.NewFile(lifelineFD, "lifeline"), os.NewFile(statusFD, "status")
 	syscall.CloseOnExec(lifelineFD)
 	syscall.CloseOnExec(statusFD)
@@ -52,11 +53,19 @@ func Guard(argv []string, grace time.Duration) int {
 	path, err := exec.LookPath(argv[0])
 	if err == nil {
 		var pid int
-		pid, err = syscall.ForkExec(path, argv, &syscall.ProcAttr{
-			Env:   os.Environ(),
-			Files: []uintptr{0, 1, 2},
-			Sys:   &syscall.SysProcAttr{Setpgid: true},
-		})
+		fork := func() (err error) {
+			pid, err = syscall.ForkExec(path, argv, &syscall.ProcAttr{
+				Env:   os.Environ(),
+				Files: []uintptr{0, 1, 2},
+				Sys:   &syscall.SysProcAttr{Setpgid: true},
+			})
+			return err
+		}
+		if cpus == "" {
+			err = fork()
+		} else {
+			err = onCPUs(cpus, fork)
+		}
 		if err == nil {
 			tell(guardStatus{PID: pid})
 			return guardChild(pid, grace, lifeline, signals, tell)

@@ -13,12 +13,16 @@ import (
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
-		case "guard": // guard --grace D -- argv…
+		case "guard": // guard --grace D [--cpus LIST] -- argv…
 			grace, err := time.ParseDuration(os.Args[3])
 			if err != nil {
 				panic(err)
 			}
-			os.Exit(Guard(os.Args[5:], grace))
+			cpus, argv := "", os.Args[5:]
+			if os.Args[4] == "--cpus" {
+				cpus, argv = os.Args[5], os.Args[7:]
+			}
+			os.Exit(Guard(argv, grace, cpus))
 		case "orchestrate": // orchestrate SCRIPT: runs it as a tier, prints its pid, waits to be killed
 			t, err := start(os.Args[0], launch{tier: "sut", argv: []string{"sh", "-c", os.Args[2]}, log: io.Discard, grace: 300 * time.Millisecond})
 			if err != nil {

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,9 +23,11 @@ type Options struct {
 	Timeout     *time.Duration
 	Path        *string
 	Warmup      *record.Warmup // --warmup, see ParseWarmup
-	Standins    bool           // stand-ins in place of the experiment's SUTs
-	JDK         string         // --jdk: a major version or a home; "" leaves each SUT's own
-	Boot        string         // --boot: a Spring Boot version
+	// Place is --place, see ParsePlaces: tiers that it does not name stay.
+	Place    map[string]string
+	Standins bool   // stand-ins in place of the experiment's SUTs
+	JDK      string // --jdk: a major version or a home; "" leaves each SUT's own
+	Boot     string // --boot: a Spring Boot version
 	// Quick is one round, windows and warm-ups of 3 s, and the first two rungs;
 	// other flags still have their say.
 	Quick bool
@@ -80,6 +83,14 @@ func (o *Options) apply(e *record.Experiment) error {
 	set(&l.Warmup, o.Warmup)
 	set(&l.Duration, (*record.Duration)(o.Duration))
 	set(&l.Timeout, (*record.Duration)(o.Timeout))
+	if len(o.Place) > 0 {
+		places := maps.Clone(e.Place)
+		if places == nil {
+			places = map[string]string{}
+		}
+		maps.Copy(places, o.Place)
+		e.Place = places
+	}
 	if o.Connections != nil {
 		l.Connections = o.Connections
 	}

@@ -23,6 +23,7 @@ type launch struct {
 	tier  string   // "load", "sut" or "downstream"
 	argv  []string // the tier's own command line
 	env   []string // its whole environment; nil is the orchestrator's
+	place Launcher // where it runs
 	log   io.Writer
 	lines func(line []byte) // called with each line of stdout; nil: stdout goes to log as stderr does
 	stdin bool              // give it a pipe as stdin (see tier.stdin)
@@ -60,7 +61,8 @@ func start(self string, l launch) (*tier, error) {
 	if t.grace == 0 {
 		t.grace = stopGrace
 	}
-	cmd := exec.Command(self, append([]string{"guard", "--grace", t.grace.String(), "--"}, l.argv...)...)
+	line := l.place.guarded(self, t.grace.String(), l.argv)
+	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Env = l.env
 	cmd.ExtraFiles = []*os.File{lifelineR, statusW}
 	// A group of its own: Ctrl-C at the terminal must reach the orchestrator first.

@@ -30,6 +30,9 @@ func (p *Plan) DownstreamArgv(d *record.Downstream, listen string) []string {
 	if d.KeepAlive.MaxIdle > 0 {
 		argv = append(argv, "--max-idle", strconv.Itoa(d.KeepAlive.MaxIdle))
 	}
+	if d.MaxConns > 0 {
+		argv = append(argv, "--max-conns", strconv.Itoa(d.MaxConns))
+	}
 	for _, f := range d.Faults {
 		argv = append(argv, "--fault", f)
 	}
@@ -46,6 +49,9 @@ func (p *Plan) LoadArgv(s PlannedSUT, base string, connections int, hold bool) [
 	l := p.Experiment.Load
 	argv := []string{p.self(), "load", base + s.Path, "-c", strconv.Itoa(connections),
 		"-d", l.Duration.String(), "--timeout", l.Timeout.String(), "--samples", "--json"}
+	if l.NoKeepAlive {
+		argv = append(argv, "--no-keepalive")
+	}
 	if hold {
 		argv = append(argv, "--hold")
 	}

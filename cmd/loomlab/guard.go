@@ -17,12 +17,13 @@ func guardCommand() *cli.Command {
 		Hidden:    true,
 		Flags: []cli.Flag{
 			&cli.DurationFlag{Name: "grace", Value: 5 * time.Second, Usage: "time between TERM and KILL"},
+			&cli.StringFlag{Name: "cpus", Usage: "let the command run on these CPUs only, a `LIST` such as 0-1,3"},
 		},
 		Action: func(c *cli.Context) error {
 			if !c.Args().Present() {
 				return usagef("guard: no command; usage: loomlab guard -- COMMAND [ARG…]")
 			}
-			if code := lab.Guard(c.Args().Slice(), c.Duration("grace")); code != 0 {
+			if code := lab.Guard(c.Args().Slice(), c.Duration("grace"), c.String("cpus")); code != 0 {
 				return &statusError{code: code}
 			}
 			return nil

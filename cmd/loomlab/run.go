@@ -43,6 +43,7 @@ func runCommand() *cli.Command {
 			&cli.BoolFlag{Name: "standins", Usage: "run the Go stand-ins in place of the experiment's SUTs"},
 			&cli.StringFlag{Name: "jdk", Usage: "JDK of the apps, 21 or newer: `VERSION|PATH` (default: the newest found)"},
 			&cli.StringFlag{Name: "boot", Usage: "Spring Boot `VERSION` of the apps: 4.x or 3.5"},
+			&cli.StringSliceFlag{Name: "place", Usage: "where a tier runs, `TIER=LAUNCHER` (repeatable): load, sut or downstream; " + lab.LauncherGrammar},
 			&cli.BoolFlag{Name: "quick", Usage: "one round, windows and warm-ups of 3 s, the first two rungs"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "show the plan, the command lines and the time it takes; start nothing"},
 			&cli.StringFlag{Name: "out", Value: "runs", Usage: "parent `FOLDER` of the run directory"},
@@ -149,6 +150,9 @@ func runOptions(c *cli.Context) (lab.Options, error) {
 		Duration: given(c, "duration", c.Duration), Delay: given(c, "delay", c.Duration), Timeout: given(c, "timeout", c.Duration),
 	}
 	var err error
+	if opts.Place, err = lab.ParsePlaces(c.StringSlice("place")); err != nil {
+		return opts, usagef("%w", err)
+	}
 	if c.IsSet("connections") {
 		if opts.Connections, err = lab.ParseConnections(c.String("connections")); err != nil {
 			return opts, usagef("%w", err)

@@ -36,6 +36,8 @@ type Experiment struct {
 	Downstream *Downstream `yaml:"downstream" json:"downstream"` // null: none
 	Load       Load        `yaml:"load" json:"load"`
 	Forks      int         `yaml:"forks" json:"forks"`
+	// Place says where the tiers load, sut and downstream run, as --place does.
+	Place map[string]string `yaml:"place" json:"place,omitempty"`
 	// Order of the SUTs within each fork: williams (balanced over the forks; the
 	// default of several), random (by Seed) or listed. Run.Order is what came of it.
 	Order string `yaml:"order" json:"order,omitempty"`
@@ -69,6 +71,8 @@ type Downstream struct {
 	KeepAlive KeepAlive `yaml:"keep_alive" json:"keep_alive"`
 	Faults    []string  `yaml:"faults" json:"faults"`
 	Seed      uint64    `yaml:"seed" json:"seed"`
+	// MaxConns is how many connections it serves; more of them wait. 0: any number.
+	MaxConns int `yaml:"max_conns" json:"max_conns,omitempty"`
 	// None is "downstream: none" of a SUT whose experiment has one.
 	None bool `yaml:"-" json:"-"`
 }
@@ -87,6 +91,7 @@ type Load struct {
 	Rounds      int      `yaml:"rounds" json:"rounds"`
 	Duration    Duration `yaml:"duration" json:"duration"`
 	Timeout     Duration `yaml:"timeout" json:"timeout"`
+	NoKeepAlive bool     `yaml:"no_keepalive" json:"no_keepalive,omitempty"` // a connection for every request
 	Warmup      Warmup   `yaml:"warmup" json:"warmup"`
 }
 

@@ -1,0 +1,90 @@
+package lab
+
+import (
+	"bytes"
+	"os"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+func TestParseLauncher(t *testing.T) {
+	for text, want := range map[string][]string{
+		"local":      {"loomlab", "guard", "--grace", "5s", "--", "java", "-jar"},
+		"cpus:0-1,3": {"loomlab", "guard", "--grace", "5s", "--cpus", "0-1,3", "--", "java", "-jar"},
+	} {
+		l, err := ParseLauncher(text)
+		if got := l.guarded("loomlab", "5s", []string{"java", "-jar"}); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "here", "cpus", "cpus:", "cpus:x", "cpus:1-0", "local:1"} {
+		if _, err := ParseLauncher(text); err == nil {
+			t.Errorf("%q was taken", text)
+		}
+	}
+}
+
+func TestParsePlaces(t *testing.T) {
+	got, err := ParsePlaces([]string{"sut=cpus:0", "load=local"})
+	if want := map[string]string{"sut": "cpus:0", "load": "local"}; err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, %v", got, err)
+	}
+	for value, want := range map[string]string{
+		"cpus:0":        `"cpus:0" is no tier`,
+		"engine=cpus:0": `"engine" is no tier; want TIER=LAUNCHER with one of load, sut, downstream`,
+		"sut=ssh:host":  `unknown launcher "ssh:host"`,
+		"sut=cpus:a":    `"a" is no list of CPUs such as 0-3,8`,
+	} {
+		if _, err := ParsePlaces([]string{value}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", value, err, want)
+		}
+	}
+	if _, err := ParsePlaces([]string{"sut=local", "sut=cpus:0"}); err == nil {
+		t.Error("one tier has two places")
+	}
+}
+
+func TestPlaceInAnExperimentAndAsAFlag(t *testing.T) {
+	const head = "name: a\nload: {connections: [1]}\nsuts: [{name: s, command: [x, '{{port}}']}]\n"
+	exp, err := Parse("a.yaml", []byte(head+"place: {sut: 'cpus:0', load: 'cpus:1'}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := NewPlan(exp, Options{Place: map[string]string{"load": "local", "downstream": "cpus:1"}}, Facts{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]Launcher{"sut": {cpus: "0"}, "load": {}, "downstream": {cpus: "1"}}
+	for tier, launcher := range want {
+		if got := plan.launcher(tier); got != launcher {
+			t.Errorf("%s runs at %+v, want %+v", tier, got, launcher)
+		}
+	}
+	if exp.Place["load"] != "cpus:1" {
+		t.Error("the plan changed the experiment")
+	}
+	if _, err := Parse("a.yaml", []byte(head+"place: {sut: 'cpu:0'}\n")); err == nil || !strings.Contains(err.Error(), "unknown launcher") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestTierRunsOnItsCPUsOnly(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("CPU affinity needs Linux")
+	}
+	var log bytes.Buffer
+	tr, err := start(os.Args[0], launch{tier: "sut", place: Launcher{cpus: "0"}, argv: []string{"grep", "Cpus_allowed_list", "/proc/self/status"}, log: &log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-tr.gone
+	if got := strings.Fields(log.String()); len(got) != 2 || got[1] != "0" {
+		t.Errorf("the tier says %q", log.String())
+	}
+	_, err = start(os.Args[0], launch{tier: "sut", place: Launcher{cpus: "8191"}, argv: []string{"true"}, log: &log})
+	if err == nil || !strings.Contains(err.Error(), "cannot run on CPUs 8191") {
+		t.Errorf("a CPU that is not there: %v", err)
+	}
+}
