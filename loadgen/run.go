@@ -320,6 +320,9 @@ func (r *run) awaitCount(ctx context.Context) {
 	var outcomes int64
 	last := clock.Now()
 	r.await(ctx, clock.Never, 5*time.Millisecond, func() bool {
+		if r.all(func(st *status) bool { return st.finished.Load() }) {
+			return true
+		}
 		if n := r.sum(outcomesOf); n != outcomes {
 			outcomes, last = n, clock.Now()
 		}
@@ -327,11 +330,8 @@ func (r *run) awaitCount(ctx context.Context) {
 			r.stuck = true
 			return true
 		}
-		if clock.Now().Sub(last) > time.Second && r.deadEnd() {
-			r.stuck = true
-			return true
-		}
-		return r.all(func(st *status) bool { return st.finished.Load() })
+		r.stuck = clock.Now().Sub(last) > time.Second && r.deadEnd()
+		return r.stuck
 	})
 }
 

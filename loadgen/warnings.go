@@ -127,9 +127,12 @@ func deref(f *float64) float64 {
 }
 
 // Healthy says whether the result answers the question that was asked: something
-// succeeded, on all the connections that were asked for.
+// succeeded, on all the connections that were asked for. A connection that was
+// never answered before the window is none. (With a number of requests the last
+// connections may rightly get nothing to do.)
 func (r *Result) Healthy() bool {
-	return r.Requests.OK > 0 && r.Connections.Established >= r.Connections.Requested
+	c := r.Connections
+	return r.Requests.OK > 0 && c.Established >= c.Requested && (r.RequestedS == nil || c.Answered >= c.Requested)
 }
 
 // Identity is what the accounting is short of; 0 in a sound result.
