@@ -84,10 +84,12 @@ func (b *builder) rungs() []record.Rung {
 func (b *builder) rung(rung record.Rung) Block {
 	block := Block{Title: rungTitle(rung), Rung: rung}
 	cells, pooled := make([][]*record.Cell, len(b.table.Columns)), make([][]*record.Cell, len(b.table.Columns))
+	several := false
 	for i, sut := range b.table.Columns {
 		cells[i] = b.saved.At(sut, rung)
 		if b.forks(cells[i]) > 1 {
 			pooled[i] = record.PoolForks(cells[i])
+			several = true
 		}
 	}
 	for _, m := range record.Metrics() {
@@ -98,6 +100,12 @@ func (b *builder) rung(rung record.Rung) Block {
 		block.Rows = append(block.Rows, row)
 		if m.Name == record.ThroughputWithDrain && len(b.table.Columns) > 1 {
 			block.Rows = append(block.Rows, b.ratios(cells))
+		}
+		if m.Name == record.ThroughputWithDrain && several {
+			block.Rows = append(block.Rows, forksRow(pooled))
+		}
+		if several && slices.Contains(spreads, m.Name) {
+			block.Rows = append(block.Rows, spreadRow(row))
 		}
 	}
 	for i, sut := range b.table.Columns {
@@ -150,6 +158,7 @@ func (b *builder) cell(m record.Metric, sut string, rung record.Rung, cells, poo
 	if m.Name == record.Exceptions {
 		c.Notes = append(c.Notes, b.exceptionNotes(cells)...)
 	}
+	c.Notes = append(c.Notes, b.outlierNotes(m, c.Summary)...)
 	c.Notes = append(c.Notes, b.doubtNotes(m, sut, rung, cells)...)
 	slices.Sort(c.Notes)
 	b.publish(&c, m, sut, rung)

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"bytes"
+	"encoding/csv"
 	"fmt"
 	"slices"
 	"strings"
@@ -124,11 +126,13 @@ func TestDoubtsReachTheTable(t *testing.T) {
 	check(100, "heap_after_gc_mb", "virtual", "n/a: no collection yet")
 }
 
-func TestFiguresOfSeveralForksAreMedians(t *testing.T) {
+// withForks repeats the saved run in n forks, fork k with k times the answers.
+func withForks(t *testing.T, n int) *record.Saved {
+	t.Helper()
 	saved := openSaved(t)
-	saved.Run.Experiment.Forks = 3
+	saved.Run.Experiment.Forks = n
 	once := slices.Clone(saved.Cells)
-	for fork := 2; fork <= 3; fork++ {
+	for fork := 2; fork <= n; fork++ {
 		for _, c := range once {
 			if c.Load != nil {
 				load := *c.Load
@@ -139,13 +143,84 @@ func TestFiguresOfSeveralForksAreMedians(t *testing.T) {
 			saved.Cells = append(saved.Cells, c)
 		}
 	}
-	table := Build(saved)
-	m, _ := record.MetricNamed(record.Throughput)
-	if got := strings.Join(find(t, table, 1000, "throughput", "platform").tokens(m), " "); got != "3920 1960…5880" {
-		t.Errorf("three forks show %q", got)
+	return saved
+}
+
+func TestFiguresOfSeveralForksAreMedians(t *testing.T) {
+	check := func(forks int, throughput, count, spread, legend string) {
+		t.Helper()
+		table := Build(withForks(t, forks))
+		m, _ := record.MetricNamed(record.Throughput)
+		if got := strings.Join(find(t, table, 1000, "throughput", "platform").tokens(m), " "); got != throughput {
+			t.Errorf("%d forks show %q, want %q", forks, got, throughput)
+		}
+		c := find(t, table, 1000, "forks", "platform")
+		if got := orElse(c.Text, c.Points[0].token(record.Metric{})); got != count {
+			t.Errorf("%d forks are called %q, want %q", forks, got, count)
+		}
+		if got := find(t, table, 1000, "throughput_cv", "platform").Points[0].token(record.Metric{Unit: "%"}); got != spread {
+			t.Errorf("%d forks vary by %s %%, want %s", forks, got, spread)
+		}
+		if got := strings.Join(table.Legend, "\n"); !strings.Contains(got, legend) {
+			t.Errorf("%d forks: legend %s", forks, got)
+		}
 	}
-	if legend := strings.Join(table.Legend, "\n"); !strings.Contains(legend, "median of 3 forks") || !strings.Contains(legend, "needs 6 forks") {
-		t.Errorf("legend: %s", legend)
+	check(3, "3920 1960…5880", "3, interval needs 6", "50.0", "median of 3 forks with pooled rounds, then their lowest…highest; a 95 % interval needs 6 forks")
+	check(6, "6860 1960…11761", "6", "53.5", "median of 6 forks with pooled rounds, then its 95 % interval")
+	check(9, "9800 3920…15681", "9", "54.8", "median of 9 forks")
+}
+
+func TestSummariesAreLinesOfTheCSV(t *testing.T) {
+	lines := func(forks int) []map[string]string {
+		records, err := csv.NewReader(bytes.NewReader(render(t, "csv", withForks(t, forks), TextOptions{}))).ReadAll()
+		if err != nil {
+			t.Fatal(err) // a line with another number of fields is an error too
+		}
+		var list []map[string]string
+		for _, r := range records[1:] {
+			line := map[string]string{}
+			for i, key := range records[0] {
+				line[key] = r[i]
+			}
+			if line["status"] == "summary" && line["metric"] == "throughput" && line["sut"] == "platform" && line["connections"] == "1000" {
+				list = append(list, line)
+			}
+		}
+		return list
+	}
+	if one := lines(1); len(one) != 0 {
+		t.Errorf("one fork is summarised: %v", one)
+	}
+	three, six := lines(3), lines(6)
+	if len(three) != 1 || three[0]["interval_low"] != "" || three[0]["reason"] != "an interval needs 6 forks" || three[0]["forks"] != "3" {
+		t.Errorf("three forks: %v", three)
+	}
+	if len(six) != 1 || six[0]["interval_low"] != "1960.1" || six[0]["interval_high"] != "11760.6" || six[0]["value"] != "6860.35" {
+		t.Errorf("six forks: %v", six)
+	}
+}
+
+func TestOutliersHaveAFootnote(t *testing.T) {
+	saved := openSaved(t)
+	saved.Run.Experiment.Forks = 6
+	once := slices.Clone(saved.Cells)
+	for fork := 2; fork <= 6; fork++ {
+		for _, c := range once {
+			if c.Load != nil && fork == 4 && c.SUT == "platform" {
+				load := *c.Load
+				load.Requests.OK /= 2
+				c.Load = &load
+			}
+			c.Fork = fork
+			saved.Cells = append(saved.Cells, c)
+		}
+	}
+	table := Build(saved)
+	if notes := notesOf(table, find(t, table, 1000, "throughput", "platform").Notes); !strings.Contains(notes, "outlier: fork 4 has 980, the median is 1960") {
+		t.Errorf("notes: %q", notes)
+	}
+	if notes := notesOf(table, find(t, table, 1000, "throughput", "webflux").Notes); strings.Contains(notes, "outlier") {
+		t.Errorf("equal forks have an outlier: %q", notes)
 	}
 }
 

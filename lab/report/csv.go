@@ -2,16 +2,21 @@ package report
 
 import (
 	"encoding/csv"
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
+
+	"loomlab/lab/record"
 )
 
 // csvHeader is stable: columns may be added at the end, never moved or renamed.
-var csvHeader = []string{"run", "sut", "fork", "connections", "rate", "round", "status", "metric", "unit", "value", "published", "reason", "doubts"}
+var csvHeader = []string{"run", "sut", "fork", "connections", "rate", "round", "status", "metric", "unit", "value", "published", "reason", "doubts",
+	"forks", "interval_low", "interval_high", "cv", "outliers"}
 
 // CSV writes one line per SUT, fork, rung, round and metric (RFC 4180, lines
-// ending in LF). What does not exist is empty: no 0, no NaN. Numbers have all
+// ending in LF), and for a run of several forks one more per SUT, rung and metric
+// with the status "summary": the median over forks, its interval and its spread. What does not exist is empty: no 0, no NaN. Numbers have all
 // their digits and a decimal point. Text that a spreadsheet would take for a
 // formula gets an apostrophe in front.
 func CSV(w io.Writer, t *Table) error {
@@ -32,6 +37,18 @@ func CSV(w io.Writer, t *Table) error {
 					_ = out.Write([]string{
 						text(t.RunID), text(t.Columns[i]), integer(p.Fork), strconv.Itoa(block.Rung.Connections), rate, integer(p.Round),
 						text(p.Status), row.Metric.Name, row.Metric.Unit, value, c.publishedOf(p.Round), text(reason), text(strings.Join(p.Doubts, " ")),
+						"", "", "", "", "",
+					})
+				}
+				if s := c.Summary; s != nil {
+					reason := ""
+					if s.Low == nil {
+						reason = fmt.Sprintf("an interval needs %d forks", record.IntervalForks)
+					}
+					_ = out.Write([]string{
+						text(t.RunID), text(t.Columns[i]), "", strconv.Itoa(block.Rung.Connections), rate, "",
+						"summary", row.Metric.Name, row.Metric.Unit, exact(s.Median), "", reason, "",
+						strconv.Itoa(len(s.Values)), maybe(s.Low), maybe(s.High), maybe(s.CV), outlierText(s),
 					})
 				}
 			}
@@ -55,6 +72,14 @@ func (c Cell) publishedOf(round int) string {
 }
 
 func exact(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// maybe is empty for what does not exist.
+func maybe(v *float64) string {
+	if v == nil {
+		return ""
+	}
+	return exact(*v)
+}
 
 // integer is empty for what concerns no single fork or round.
 func integer(n int) string {

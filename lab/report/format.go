@@ -163,8 +163,12 @@ func marks(numbers []int) string {
 
 // tokens are the figures of a cell as they are shown side by side.
 func (c Cell) tokens(m record.Metric) []string {
-	if c.Summary != nil {
-		return []string{number(c.Summary.Median, m), number(c.Summary.Min, m) + "…" + number(c.Summary.Max, m)}
+	if s := c.Summary; s != nil {
+		low, high := s.Min, s.Max
+		if s.Low != nil && s.High != nil {
+			low, high = *s.Low, *s.High
+		}
+		return []string{number(s.Median, m), number(low, m) + "…" + number(high, m)}
 	}
 	list := make([]string, 0, len(c.Points))
 	for _, p := range c.Points {

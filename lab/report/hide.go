@@ -115,11 +115,7 @@ func (b *builder) legend() {
 	}
 	switch {
 	case forks >= 2:
-		line := fmt.Sprintf("figures are the median of %d forks with pooled rounds, then their lowest…highest", forks)
-		if forks < record.IntervalForks {
-			line += fmt.Sprintf("; a 95 %% interval needs %d forks", record.IntervalForks)
-		}
-		lines = append(lines, line)
+		lines = append(lines, forksLegend(forks))
 	case b.exp.Load.Rounds > 1:
 		lines = append(lines, fmt.Sprintf("the %d figures of a cell are its rounds in one fork; a 95 %% interval needs %d forks", b.exp.Load.Rounds, record.IntervalForks))
 	}

@@ -35,7 +35,7 @@ func (b *builder) ratios(cells [][]*record.Cell) Row {
 				faster = cells[0]
 			}
 			if limitedByCPU(faster) {
-				c.Notes = append(c.Notes, b.note("the faster side is limited by CPU, which load engine and downstream share: on other cores it would be faster still"))
+				c.Notes = append(c.Notes, b.note("the side with more throughput is limited by CPU, which load engine and downstream share: on cores of its own it would have more still"))
 			}
 		}
 		row.Cells = append(row.Cells, c)
