@@ -21,6 +21,7 @@ func (w *worker) Data(c *evloop.Conn, b []byte) {
 		s.idle = false
 		w.idle--
 	}
+	w.now = clock.Now()
 	w.parse(c, s, b)
 }
 
@@ -50,6 +51,7 @@ func (w *worker) parse(c *evloop.Conn, s *session, b []byte) {
 		s.continued, s.owed100 = false, false
 		if target := s.req.Target(); len(target) > 5 && string(target[:5]) == "/lab/" {
 			if w.lab(c, s, b) {
+				s.parsing = false
 				return // the rest is read when this is answered
 			}
 		} else {
@@ -60,7 +62,7 @@ func (w *worker) parse(c *evloop.Conn, s *session, b []byte) {
 		}
 	}
 	s.parsing = false
-	s.idleSince = clock.Now()
+	s.idleSince = w.now
 	if s.between() && s.requests > 0 {
 		w.becomeIdle(c, s)
 	}
@@ -73,6 +75,7 @@ func (w *worker) readOn(c *evloop.Conn, s *session) {
 	}
 	held := s.held
 	s.held = nil
+	w.now = clock.Now()
 	c.ResumeRead()
 	if len(held) > 0 {
 		w.parse(c, s, held)
@@ -81,7 +84,7 @@ func (w *worker) readOn(c *evloop.Conn, s *session) {
 
 // request takes a complete request that counts.
 func (w *worker) request(c *evloop.Conn, s *session) {
-	now := clock.Now()
+	now := w.now
 	a := &w.account
 	a.began(now, now.Sub(clock.Time(w.server.lastRequest.Swap(int64(now)))).Seconds())
 	s.requests++
@@ -223,8 +226,7 @@ func (w *worker) refuse(c *evloop.Conn, s *session, err error) {
 	if errors.Is(err, http1.ErrHeadTooLarge) {
 		out = w.server.headTooLarge
 	}
-	now := clock.Now()
-	w.owe(c, s, duty{due: now, ref: c.Ref(), kind: dutyRefusal, cause: causeMalformed, out: out}, false, now)
+	w.owe(c, s, duty{due: w.now, ref: c.Ref(), kind: dutyRefusal, cause: causeMalformed, out: out}, false, w.now)
 }
 
 // lab serves a path of the lab's own. It reports whether b, what came after the
@@ -234,8 +236,7 @@ func (w *worker) lab(c *evloop.Conn, s *session, b []byte) bool {
 	if target, _, _ := bytes.Cut(s.req.Target(), []byte("?")); string(target) != "/lab/stats" || s.stuck {
 		s.deaf = true
 		s.pending++
-		now := clock.Now()
-		w.owe(c, s, duty{due: now, ref: c.Ref(), kind: dutyRefusal, cause: causeCloseAsked, out: w.server.notFound}, false, now)
+		w.owe(c, s, duty{due: w.now, ref: c.Ref(), kind: dutyRefusal, cause: causeCloseAsked, out: w.server.notFound}, false, w.now)
 		return false
 	}
 	s.held = append([]byte(nil), b...)

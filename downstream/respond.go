@@ -9,8 +9,9 @@ import (
 
 // answer sends what is due on a connection, in whatever way its fault wants.
 func (w *worker) answer(c *evloop.Conn, s *session, d *duty) {
+	w.now = clock.Now()
 	if d.pos == 0 {
-		late := clock.Now().Sub(d.due)
+		late := w.now.Sub(d.due)
 		// In range by construction; what is beyond an hour is not worth a panic.
 		_ = w.account.lateness.RecordValue(late.Microseconds())
 	}
@@ -70,7 +71,7 @@ func (w *worker) trickle(c *evloop.Conn, s *session, d *duty) {
 func (w *worker) settleOne(s *session) {
 	s.pending--
 	s.measured--
-	w.account.pass(clock.Now())
+	w.account.pass(w.now)
 	w.account.inFlight--
 	w.account.answered++
 }
@@ -94,7 +95,7 @@ func (w *worker) answered(c *evloop.Conn, s *session, why cause) {
 		c.Close()
 		return
 	}
-	s.idleSince = clock.Now()
+	s.idleSince = w.now
 	if s.owed100 || s.wantStats {
 		w.sendOwed(c, s)
 	}

@@ -24,6 +24,7 @@ type worker struct {
 	ok     *answers
 	faulty []*answers // by fault; nil where the fault needs none
 	start  clock.Time
+	now    clock.Time // when the bytes being parsed were read, or the answer being sent began
 	rnd    *rand.Rand
 	dice   dice
 

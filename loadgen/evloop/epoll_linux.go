@@ -199,12 +199,14 @@ func (l *epollLoop) houseKeeping(now clock.Time) clock.Time {
 // deliverBroken tells the handler of connections that failed while it was
 // writing to them, unless it has closed them since.
 func (l *epollLoop) deliverBroken() {
-	for i := 0; i < len(l.broken); i++ { // Failed may add more
+	// Failed may add more, by dialling what fails at once: the next round's.
+	n := len(l.broken)
+	for i := range n {
 		if c := l.broken[i].ref.Conn(); c != nil {
 			l.fail(c, l.broken[i].err)
 		}
 	}
-	l.broken = l.broken[:0]
+	l.broken = l.broken[:copy(l.broken, l.broken[n:])]
 }
 
 // retire frees the connections that ended in this round. Not before: a handler
@@ -281,7 +283,7 @@ func (p *poller) wait(epfd int, events []unix.EpollEvent, now, next clock.Time) 
 		return p.wait(epfd, events, now, next)
 	}
 	if n > 0 {
-		p.active = now
+		p.active = clock.Now()
 	}
 	return n, err
 }

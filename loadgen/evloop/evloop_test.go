@@ -677,6 +677,29 @@ func TestReconnectFromCallbacks(t *testing.T) {
 	})
 }
 
+// Whoever dials again at once when a dial fails must not stop the loop.
+func TestRedialWithoutEnd(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := ln.Addr().(*net.TCPAddr).AddrPort()
+	ln.Close()
+	eachKind(t, func(t *testing.T, kind string) {
+		h := &scripted{}
+		failures := 0
+		h.failed = func(*Conn, error) {
+			failures++
+			h.loop.Dial(addr, netip.Addr{})
+		}
+		start(t, kind, h, nil)
+		h.do(t, func() { h.loop.Dial(addr, netip.Addr{}) })
+		for seen := 0; seen < 100; {
+			h.do(t, func() { seen = failures })
+		}
+	})
+}
+
 func TestUnknownKind(t *testing.T) {
 	if _, err := New("kqueue"); err == nil {
 		t.Fatal("an unknown kind was accepted")
