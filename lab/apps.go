@@ -59,12 +59,20 @@ type BuildOptions struct {
 // an argument.
 var bootPattern = regexp.MustCompile(`^(3\.[5-9]|4\.\d+)\.\d+(-[A-Za-z0-9.]+)?$`)
 
+// CheckBoot judges a Spring Boot version by its form.
+func CheckBoot(version string) error {
+	if !bootPattern.MatchString(version) {
+		return fmt.Errorf("--boot %q: the apps build with Spring Boot 3.5 and 4.x, such as %s or 3.5.7", version, DefaultBoot)
+	}
+	return nil
+}
+
 func (o BuildOptions) resolve() (BuildOptions, error) {
 	if o.Boot == "" {
 		o.Boot = DefaultBoot
 	}
-	if !bootPattern.MatchString(o.Boot) {
-		return o, fmt.Errorf("--boot %q: the apps build with Spring Boot 3.5 and 4.x, such as %s or 3.5.7", o.Boot, DefaultBoot)
+	if err := CheckBoot(o.Boot); err != nil {
+		return o, err
 	}
 	if o.Cache == "" {
 		cache, err := os.UserCacheDir()

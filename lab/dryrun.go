@@ -21,10 +21,10 @@ const (
 func (p *Plan) WriteDryRun(w io.Writer) error {
 	var b strings.Builder
 	e := p.Experiment
-	fmt.Fprintf(&b, "%s: %s\n", e.Name, e.Title)
 	if p.Note != "" {
 		fmt.Fprintf(&b, "note: %s\n", p.Note)
 	}
+	fmt.Fprintf(&b, "%s: %s\n", e.Name, e.Title)
 	for _, s := range p.Skipped {
 		fmt.Fprintf(&b, "skipped: %s, %s\n", s.Name, s.Reason)
 	}

@@ -103,10 +103,13 @@ func (p *Plan) planSUTs(own map[string]bool, opts Options) error {
 	for _, s := range p.Experiment.SUTs {
 		planned := PlannedSUT{SUT: s, Kind: kindOf(s)}
 		standin := opts.Standins && own[s.Name]
-		if planned.Kind == KindApp && !standin {
+		if planned.NeedsJDK() && !standin {
 			why, err := p.findJDK(&planned, opts)
 			if err != nil {
 				return err
+			}
+			if why != "" && !own[s.Name] {
+				return fmt.Errorf("--sut %s cannot run: %s", s.Name, why)
 			}
 			if why != "" {
 				standin = true
@@ -121,8 +124,8 @@ func (p *Plan) planSUTs(own map[string]bool, opts Options) error {
 			}
 			planned.standIn()
 		}
-		if planned.Kind == KindApp && p.Facts.FindApps != nil {
-			planned.Apps = p.Facts.FindApps(s)
+		if planned.NeedsApps() && p.Facts.FindApps != nil {
+			planned.Apps = p.Facts.FindApps(planned.SUT)
 		}
 		planned.Words = p.words(planned)
 		running = append(running, planned.SUT)
@@ -138,6 +141,7 @@ func (p *Plan) planSUTs(own map[string]bool, opts Options) error {
 // findJDK sets the SUT's JDK. why is the reason for stand-ins, where no JDK was
 // asked for by name: one that was, and is not there, is an error.
 func (p *Plan) findJDK(s *PlannedSUT, opts Options) (why string, err error) {
+	s.JDK, s.Boot = override(s.JDK, opts.JDK), override(s.Boot, opts.Boot)
 	asked := s.JDK
 	if p.Facts.NoApps != "" {
 		if opts.JDK != "" || opts.Boot != "" {
@@ -156,6 +160,16 @@ func (p *Plan) findJDK(s *PlannedSUT, opts Options) (why string, err error) {
 		return err.Error(), nil
 	}
 	return "", fmt.Errorf("%s: %w", s.Name, err)
+}
+
+// NeedsApps tells whether s runs from the jars of testdata/apps.
+func (s *PlannedSUT) NeedsApps() bool { return s.Kind == KindApp || s.mentions("apps") }
+
+// NeedsJDK tells whether s runs on a JDK that is found for it.
+func (s *PlannedSUT) NeedsJDK() bool { return s.NeedsApps() || s.mentions("jdk") }
+
+func (s *PlannedSUT) mentions(placeholder string) bool {
+	return s.Kind == KindCommand && (mentions(s.Command, placeholder) || mentions(s.Args, placeholder) || mentionsInEnv(s.Env, placeholder))
 }
 
 // standIn makes s its stand-in: same name, the stand-in's limits, one call of

@@ -32,7 +32,7 @@ func build(c *cli.Context) error {
 	ctx, stopped := signalContext(c.Context)
 	defer stopped.stop()
 	began := time.Now()
-	found := lab.FindJDKs(ctx)
+	found := findJDKs(ctx)
 	jdk, err := lab.SelectJDK(ctx, found, c.String("jdk"))
 	if err != nil {
 		return usagef("%w", err)

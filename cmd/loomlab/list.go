@@ -23,7 +23,7 @@ func listCommand() *cli.Command {
 			if c.Args().Present() {
 				return usagef("list takes no arguments, got %q", c.Args().First())
 			}
-			l, err := takeListing(c.Context, lab.FindJDKs(c.Context))
+			l, err := takeListing(c.Context, findJDKs(c.Context))
 			if err != nil {
 				return err
 			}

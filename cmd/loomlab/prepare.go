@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,9 +13,16 @@ import (
 	"loomlab/probes"
 )
 
+// jdkRoot goes before the well-known folders of JDKs; tests hide this machine's with it.
+var jdkRoot string
+
+// findJDKs looks for the JDKs of this machine.
+func findJDKs(ctx context.Context) []lab.JDK {
+	return lab.JDKSearch{Getenv: os.Getenv, Root: jdkRoot}.Find(ctx)
+}
+
 // planFacts is what this machine offers to a plan.
-func planFacts(ctx context.Context, jdks []lab.JDK) lab.Facts {
-	m, _ := probes.ReadMachine() // what it could not read is zero, which constrains nothing
+func planFacts(ctx context.Context, m record.Machine, jdks []lab.JDK, asked lab.Options) lab.Facts {
 	facts := lab.Facts{Cores: m.Cores, MemoryBytes: m.MemoryBytes, FDLimit: probes.HardFDLimit(), LocalPorts: probes.NewFS("/").LocalPorts()}
 	facts.Self, _ = os.Executable()
 	facts.FindJDK = func(spec string) (string, error) {
@@ -24,24 +30,32 @@ func planFacts(ctx context.Context, jdks []lab.JDK) lab.Facts {
 		return jdk.Home, err
 	}
 	facts.FindApps = func(s record.SUT) string {
-		jdk, err := lab.SelectJDK(ctx, jdks, s.JDK)
+		compiler, err := compilerFor(ctx, jdks, s.JDK)
 		if err != nil {
 			return ""
 		}
-		if jdk, err = lab.CompilerFor(jdks, jdk); err != nil {
-			return ""
-		}
-		apps, _ := lab.CachedApps(lab.BuildOptions{Boot: s.Boot, JDK: jdk})
+		apps, _ := lab.CachedApps(lab.BuildOptions{Boot: s.Boot, JDK: compiler})
 		return apps.Dir
 	}
-	if jdk, err := lab.SelectJDK(ctx, jdks, ""); errors.Is(err, lab.ErrNoJDK) {
+	if asked.JDK != "" {
+		return facts // that one or none: stand-ins are no substitute
+	}
+	compiler, err := compilerFor(ctx, jdks, "")
+	if err != nil {
 		facts.NoApps = err.Error()
-	} else if err == nil {
-		if _, cached := lab.CachedApps(lab.BuildOptions{JDK: jdk}); !cached && !haveMaven() {
-			facts.NoApps = "no Maven is on the PATH and the jars are not built yet"
-		}
+	} else if _, cached := lab.CachedApps(lab.BuildOptions{JDK: compiler}); !cached && !haveMaven() {
+		facts.NoApps = "no Maven is on the PATH and the jars are not built yet (`loomlab build` fetches Maven and builds them)"
 	}
 	return facts
+}
+
+// compilerFor is the JDK that builds the apps for a run on the one that spec asks for.
+func compilerFor(ctx context.Context, jdks []lab.JDK, spec string) (lab.JDK, error) {
+	jdk, err := lab.SelectJDK(ctx, jdks, spec)
+	if err != nil {
+		return lab.JDK{}, err
+	}
+	return lab.CompilerFor(jdks, jdk)
 }
 
 func haveMaven() bool {
@@ -53,20 +67,14 @@ func haveMaven() bool {
 func prepareApps(ctx context.Context, plan *lab.Plan, jdks []lab.JDK, progress io.Writer) error {
 	for i := range plan.SUTs {
 		sut := &plan.SUTs[i]
-		if sut.Kind != lab.KindApp {
+		if !sut.NeedsApps() {
 			continue
 		}
-		jdk, err := lab.SelectJDK(ctx, jdks, sut.SUT.JDK)
+		compiler, err := compilerFor(ctx, jdks, sut.SUT.JDK)
 		if err != nil {
 			return fmt.Errorf("%s: %w", sut.Name, err)
 		}
-		if jdk, err = lab.CompilerFor(jdks, jdk); err != nil {
-			return fmt.Errorf("%s: %w", sut.Name, err)
-		}
-		options := lab.BuildOptions{Boot: sut.Boot, JDK: jdk, Log: func(line string) { fmt.Fprintln(progress, line) }}
-		if _, cached := lab.CachedApps(options); !cached {
-			fmt.Fprintf(progress, "building the jars (Spring Boot %s, %v), once …\n", orDefault(sut.Boot, lab.DefaultBoot), jdk)
-		}
+		options := lab.BuildOptions{Boot: sut.Boot, JDK: compiler, Log: func(line string) { fmt.Fprintln(progress, line) }}
 		began := time.Now()
 		apps, err := lab.BuildApps(ctx, options)
 		if err != nil {
@@ -78,6 +86,20 @@ func prepareApps(ctx context.Context, plan *lab.Plan, jdks []lab.JDK, progress i
 		sut.Apps = apps.Dir
 	}
 	return nil
+}
+
+// checkOut fails when the run directory could not be made, before minutes are
+// spent on building jars.
+func checkOut(folder string) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return usagef("--out %s: %w", folder, err)
+	}
+	probe, err := os.CreateTemp(folder, ".loomlab-*")
+	if err != nil {
+		return usagef("--out %s: cannot write there: %w", folder, err)
+	}
+	_ = probe.Close()
+	return os.Remove(probe.Name())
 }
 
 // machine describes where the run takes place.

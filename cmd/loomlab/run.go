@@ -66,19 +66,25 @@ func runExperiment(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	jdks := lab.FindJDKs(c.Context)
-	plan, err := lab.NewPlan(exp, opts, planFacts(c.Context, jdks))
+	host, jdks := machine(), findJDKs(c.Context)
+	plan, err := lab.NewPlan(exp, opts, planFacts(c.Context, host, jdks, opts))
 	if err != nil {
 		return usagef("%w", err)
 	}
-	if plan.Note != "" {
-		fmt.Fprintf(c.App.ErrWriter, "note: %s\n", plan.Note)
+	if err := checkJDKFlags(plan, opts); err != nil {
+		return err
 	}
 	if c.Bool("dry-run") {
 		return plan.WriteDryRun(c.App.Writer)
 	}
+	if plan.Note != "" {
+		fmt.Fprintf(c.App.ErrWriter, "note: %s\n", plan.Note)
+	}
 	if lacking := plan.Needs.Lacking(plan.Facts); len(lacking) > 0 {
 		return usagef("this machine cannot hold the run: %s", strings.Join(lacking, "; "))
+	}
+	if err := checkOut(c.String("out")); err != nil {
+		return err
 	}
 	ctx, stopped := signalContext(c.Context)
 	defer stopped.stop()
@@ -88,11 +94,11 @@ func runExperiment(c *cli.Context) error {
 		}
 		return usagef("%w", err)
 	}
-	return conduct(ctx, c, plan, stopped)
+	return conduct(ctx, c, plan, host, stopped)
 }
 
 // conduct runs the plan and shows what came of it.
-func conduct(ctx context.Context, c *cli.Context, plan *lab.Plan, stopped *signals) error {
+func conduct(ctx context.Context, c *cli.Context, plan *lab.Plan, host record.Machine, stopped *signals) error {
 	started := time.Now().UTC()
 	dir, err := record.Create(c.String("out"), plan.Experiment.Name, started)
 	if err != nil {
@@ -101,7 +107,7 @@ func conduct(ctx context.Context, c *cli.Context, plan *lab.Plan, stopped *signa
 	defer dir.Close()
 	run := record.Run{
 		Schema: record.Schema, ID: dir.ID(), Version: version, Args: os.Args, Experiment: plan.Experiment,
-		Standins: plan.Standins, Note: plan.Note, Machine: machine(), Started: started, Order: plan.ForkOrders(),
+		Standins: plan.Standins, Note: plan.Note, Machine: host, Started: started, Order: plan.ForkOrders(),
 	}
 	tty, width := report.Terminal(c.App.ErrWriter)
 	view := report.NewLive(c.App.ErrWriter, tty && !c.Bool("quiet"), width, plan.Experiment)
@@ -166,6 +172,24 @@ func runOptions(c *cli.Context) (lab.Options, error) {
 		opts.Warmup = &warmup
 	}
 	return opts, nil
+}
+
+// checkJDKFlags refuses --jdk and --boot where they would change nothing: an
+// option that is ignored measures something else than was asked for.
+func checkJDKFlags(plan *lab.Plan, opts lab.Options) error {
+	jdk, apps := false, false
+	for i := range plan.SUTs {
+		jdk, apps = jdk || plan.SUTs[i].NeedsJDK(), apps || plan.SUTs[i].NeedsApps()
+	}
+	switch {
+	case opts.JDK != "" && !jdk:
+		return usagef("--jdk %s: none of the SUTs runs on a JDK that is chosen here (an app, or a command with {{jdk}})", opts.JDK)
+	case opts.Boot != "" && !apps:
+		return usagef("--boot %s: none of the SUTs is an app that is built here", opts.Boot)
+	case opts.Boot != "":
+		return lab.CheckBoot(opts.Boot)
+	}
+	return nil
 }
 
 // given is the value of a flag that was set, else nil.
