@@ -20,7 +20,7 @@ func TestRateNotSustained(t *testing.T) {
 		if res.Requests.OK > 110 || res.Requests.OK < 20 || !hasWarning(res, "rate_not_sustained") || s.peak.Load() != 10 {
 			t.Errorf("%+v, %d connections", res.Requests, s.peak.Load())
 		}
-		if took := time.Since(began); took > 4*time.Second {
+		if took := time.Since(began); took > 10*time.Second {
 			t.Errorf("took %v", took)
 		}
 		if res.LatencyMS.Max < 200 || o.LatencyFromSendMS.Max >= res.LatencyMS.Max {
