@@ -57,7 +57,7 @@ func (p *summaryPrinter) head(res *loadgen.Result) {
 	}
 	p.printf("%s (%s), %s, %d connections, %s", res.Target, res.Address, loop, res.Connections.Requested, formatMS(res.Seconds*1000))
 	if wu := res.Warmup; wu != nil {
-		p.printf(" after %s of other load (%d requests, %d errors)", formatMS(wu.Seconds*1000), wu.Requests, wu.Errors)
+		p.printf(" after %s of warm-up (%d requests, %d errors)", formatMS(wu.Seconds*1000), wu.Requests, wu.Errors)
 	}
 	p.printf("\n")
 }

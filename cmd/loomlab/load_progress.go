@@ -51,7 +51,11 @@ func (p *loadProgress) say(format string, a ...any) {
 
 func (p *loadProgress) observe(e loadgen.Event) {
 	switch {
-	case e.Event == "window" && e.State == "closed":
+	case e.Event == "ready":
+		p.say("lead-in")
+	case e.State == "open":
+		p.say("window")
+	case e.Event == "window":
 		p.bar.SetCurrent(p.total)
 	case e.Event == "sample":
 		s := e.Sample
