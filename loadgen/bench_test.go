@@ -30,7 +30,7 @@ func (l *stillLoop) Dial(netip.AddrPort, netip.Addr) *evloop.Conn {
 func stillWorker(tb testing.TB, cfg Config, n int) (*worker, []*evloop.Conn) {
 	tb.Helper()
 	cfg.URL, cfg.Connections, cfg.Loops = "http://127.0.0.1:1/", n, 1
-	j, err := newPlan(cfg)
+	j, err := newJob(cfg)
 	if err != nil {
 		tb.Fatal(err)
 	}

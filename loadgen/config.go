@@ -135,6 +135,6 @@ func (c *Config) Validate() error {
 	case c.Loops < 0 || c.Loops > 1024:
 		return fmt.Errorf("--loops %d: 1 to 1024", c.Loops)
 	}
-	_, err := newPlan(*c)
+	_, err := newJob(*c)
 	return err
 }

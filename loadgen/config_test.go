@@ -21,7 +21,7 @@ func TestURLForms(t *testing.T) {
 		{"http://[::1]:8080/x", "GET /x HTTP/1.1", "[::1]:8080", ""},
 		{"HTTP://h:1/x", "GET /x HTTP/1.1", "h:1", ""},
 	} {
-		j, err := newPlan(Config{URL: c.url})
+		j, err := newJob(Config{URL: c.url})
 		if err != nil {
 			t.Errorf("%s: %v", c.url, err)
 			continue
@@ -42,7 +42,7 @@ func TestURLForms(t *testing.T) {
 }
 
 func TestRequestBytes(t *testing.T) {
-	j, err := newPlan(Config{URL: "http://u:p@h/", Body: []byte("hi"), NoKeepAlive: true,
+	j, err := newJob(Config{URL: "http://u:p@h/", Body: []byte("hi"), NoKeepAlive: true,
 		Headers: []string{"X-A:1", "host: other", "Authorization: Bearer x"}})
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func TestRequestBytes(t *testing.T) {
 	if got := string(j.requests[0]); got != want {
 		t.Errorf("%q", got)
 	}
-	if j, err = newPlan(Config{URL: "http://h/", Headers: []string{"Connection: Close"}}); err != nil || !j.cfg.NoKeepAlive {
+	if j, err = newJob(Config{URL: "http://h/", Headers: []string{"Connection: Close"}}); err != nil || !j.cfg.NoKeepAlive {
 		t.Errorf("-H 'Connection: close' is --no-keepalive: %v", err)
 	}
 }

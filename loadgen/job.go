@@ -25,8 +25,8 @@ type job struct {
 	retryable bool
 }
 
-// newPlan makes a job without resolving its host.
-func newPlan(cfg Config) (*job, error) {
+// newJob makes a job without resolving its host.
+func newJob(cfg Config) (*job, error) {
 	cfg.fill()
 	e, err := parseURL(cfg.URL)
 	if err != nil {

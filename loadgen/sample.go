@@ -121,3 +121,36 @@ func (q *seconds) give(s *second) {
 	q.free = append(q.free, s)
 	q.mu.Unlock()
 }
+
+// handOver gives complete seconds to the observer. The piece before the window
+// opens is only kept when it is nearly a second: a shorter one would look like a
+// dip to whoever reads the counts as rates.
+func (r *run) handOver() {
+	if r.observe == nil {
+		return
+	}
+	for s := r.seconds.take(); s != nil; s = r.seconds.take() {
+		length := s.to.Sub(s.from).Seconds()
+		if s.phase != phaseBefore || length > 0.9 {
+			r.emit(Event{Event: "sample", At: s.to.Seconds(), Sample: &Sample{
+				Phase: r.sampleName(s.phase), Seconds: length,
+				OK: s.ok, Non2xx: s.non2xx, Errors: s.errors, Opened: s.opened,
+				InFlight: s.inFlight, LatencyMS: s.latency.summary(), histogram: s.latency.hdr,
+			}})
+		}
+		r.seconds.give(s)
+	}
+}
+
+func (r *run) sampleName(p phase) string {
+	switch p {
+	case phaseWindow:
+		return "window"
+	case phaseAfter:
+		return "drain"
+	}
+	if r.opened > 0 { // handed over a moment after the window opened
+		return "lead-in"
+	}
+	return r.phase
+}
