@@ -15,7 +15,7 @@ import (
 // Descriptors that a guard gets from the orchestrator beside stdin, stdout and
 // stderr, which belong to the tier.
 const (
-	lifelineFD = 3 // read end of a pipe whose write end only the orchestrator holds: a byte asks for a stop, its end says that it died
+	lifelineFD = 3 // read end of a pipe whose write end only the orchestrator holds, until nothing is left: a byte asks for a stop, its end says that it died
 	statusFD   = 4 // write end of a pipe for guardStatus lines
 )
 
@@ -28,7 +28,7 @@ type guardStatus struct {
 	Signal string `json:"signal,omitempty"`
 }
 
-// orderlyStop is what the orchestrator writes on a lifeline before it closes it.
+// orderlyStop is what the orchestrator writes on a lifeline to stop a tier.
 var orderlyStop = []byte{'s'}
 
 // Guard runs argv as a child and outlives it only to clean up: when the child
@@ -99,25 +99,27 @@ func guardChild(pid int, grace time.Duration, lifeline *os.File, signals <-chan 
 	}()
 	abandoned := make(chan struct{})
 	go func() {
+		defer close(abandoned)
 		var b [1]byte
-		if n, _ := lifeline.Read(b[:]); n == 1 {
+		for {
+			if n, _ := lifeline.Read(b[:]); n == 0 {
+				return
+			}
 			ended() // an orderly stop
-		} else {
-			close(abandoned)
 		}
 	}()
 	select {
 	case <-end:
 	case <-signals:
 	case <-abandoned:
-		grace = min(grace, abandonedGrace)
 	}
-	endDescendants(pid, grace, allGone)
+	endDescendants(pid, grace, abandoned, allGone)
 	return code
 }
 
-// abandonedGrace is the grace when the orchestrator has died: nobody waits for
-// a tidy end any more, and the next run may want the machine.
+// abandonedGrace is the grace when the orchestrator has died, or ended at a
+// second Ctrl-C: nobody waits for a tidy end any more, and the next run may want
+// the machine.
 const abandonedGrace = time.Second
 
 // reapAll waits for every child and adopted orphan until none is left.
@@ -136,14 +138,22 @@ func reapAll(each func(pid int, ws syscall.WaitStatus)) {
 }
 
 // endDescendants sends TERM to all descendants, and KILL again and again once
-// grace is over (a descendant may fork meanwhile), until allGone.
-func endDescendants(child int, grace time.Duration, allGone <-chan struct{}) {
+// grace is over (a descendant may fork meanwhile), until allGone. Grace is short
+// from the moment that the orchestrator is gone.
+func endDescendants(child int, grace time.Duration, abandoned, allGone <-chan struct{}) {
 	signalDescendants(child, syscall.SIGTERM)
 	signalDescendants(child, syscall.SIGCONT) // a stopped process must run to see TERM
-	select {
-	case <-allGone:
-		return
-	case <-time.After(grace):
+	over := time.After(grace)
+	for waiting := true; waiting; {
+		select {
+		case <-allGone:
+			return
+		case <-over:
+			waiting = false
+		case <-abandoned:
+			abandoned = nil
+			over = time.After(min(grace, abandonedGrace))
+		}
 	}
 	for {
 		signalDescendants(child, syscall.SIGKILL)

@@ -144,7 +144,7 @@ func (t *tier) follow(status *os.File, started chan<- guardStatus) {
 // stop ends the tier and all its descendants and returns when nothing is left.
 func (t *tier) stop() {
 	_, _ = t.lifeline.Write(orderlyStop) // an error: the guard has ended
-	t.lifeline.Close()
+	defer t.lifeline.Close()             // not before all are gone: its end would cut the grace short
 	select {
 	case <-t.gone:
 	case <-time.After(t.grace + 5*time.Second):

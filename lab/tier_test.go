@@ -104,6 +104,26 @@ func TestTierEndsWithItsOrchestrator(t *testing.T) {
 	awaitGone(t, 5*time.Second, child, grandchild)
 }
 
+// The grace of a stop is cut short when whoever waits for it ends.
+func TestTierStopIsHurriedByTheEndOfItsOrchestrator(t *testing.T) {
+	pidFile := filepath.Join(t.TempDir(), "stubborn")
+	tr, err := start(os.Args[0], launch{tier: "sut", argv: []string{"sh", "-c", fmt.Sprintf(`trap "" TERM; echo $$ > %s; while :; do sleep 1; done`, pidFile)}, log: io.Discard, grace: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(tr.stop)
+	pid := awaitPID(t, pidFile)
+	if _, err := tr.lifeline.Write(orderlyStop); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(100 * time.Millisecond)
+	if !alive(pid) {
+		t.Fatal("it was killed within its grace")
+	}
+	tr.lifeline.Close() // as the kernel does when the orchestrator ends
+	awaitGone(t, 10*time.Second, pid)
+}
+
 func TestTierOutlivesNoGuard(t *testing.T) {
 	tr := startScript(t, "exec sleep 60")
 	if err := tr.guard.Process.Kill(); err != nil {
