@@ -105,7 +105,7 @@ func (w *worker) pending(at clock.Time) time.Duration {
 type status struct {
 	phase                                 atomic.Int32
 	answered, established, hopeless, dead atomic.Int64
-	outstanding, outcomes                 atomic.Int64
+	outstanding, outcomes, prospects      atomic.Int64
 	latencyNS, latencies                  atomic.Int64 // sum and number before the window
 	finished                              atomic.Bool
 }
@@ -118,6 +118,7 @@ func (w *worker) publish(now clock.Time) {
 	st.hopeless.Store(w.hopeless)
 	st.dead.Store(w.dead)
 	st.outstanding.Store(w.outstanding)
+	st.prospects.Store(w.prospects())
 	st.outcomes.Store(w.cur.ok + w.cur.non2xx + w.cur.errorTotal())
 	if w.phase == phaseBefore {
 		sum, n := w.before.answers()

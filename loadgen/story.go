@@ -192,11 +192,12 @@ func (r *run) awaitCount(ctx context.Context) {
 	})
 }
 
-// deadEnd says that no loop with requests left can connect any more.
+// deadEnd says that no loop with requests left can connect any more: of the
+// slots that could still send, every one has failed again and again.
 func (r *run) deadEnd() bool {
 	for i := range r.status {
 		st := &r.status[i]
-		if !st.finished.Load() && (st.outstanding.Load() > 0 || st.dead.Load() < int64(r.workers[i].wanted)) {
+		if !st.finished.Load() && (st.outstanding.Load() > 0 || st.dead.Load() < st.prospects.Load()) {
 			return false
 		}
 	}
