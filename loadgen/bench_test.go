@@ -11,15 +11,11 @@ import (
 
 // stillLoop is an event loop without sockets: what a worker does for a request,
 // and nothing else.
-type stillLoop struct{ dialed []*evloop.Conn }
-
-func (l *stillLoop) Kind() string             { return "still" }
-func (l *stillLoop) Run(evloop.Handler) error { return nil }
-func (l *stillLoop) Stop()                    {}
-func (l *stillLoop) Wake()                    {}
-func (l *stillLoop) Listen(netip.AddrPort, int, bool) (evloop.Listener, error) {
-	return nil, nil
+type stillLoop struct {
+	evloop.Loop // nil: whatever else a worker should call would panic
+	dialed      []*evloop.Conn
 }
+
 func (l *stillLoop) Dial(netip.AddrPort, netip.Addr) *evloop.Conn {
 	c := &evloop.Conn{}
 	l.dialed = append(l.dialed, c)

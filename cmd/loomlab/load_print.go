@@ -72,6 +72,9 @@ func (p *summaryPrinter) answers(res *loadgen.Result) {
 	if q.Non2xx > 0 {
 		var parts []string
 		for _, status := range slices.Sorted(maps.Keys(res.Status)) {
+			if status[0] == '2' {
+				continue
+			}
 			part := fmt.Sprintf("%s: %d", status, res.Status[status])
 			if body := res.Examples["status "+status]; body != "" {
 				part += fmt.Sprintf(" %q", body)
