@@ -120,13 +120,6 @@ func (h *histogram) percentile(p float64) time.Duration {
 	return h.max
 }
 
-func (h *histogram) mean() time.Duration {
-	if h.n == 0 {
-		return 0
-	}
-	return time.Duration(h.sum / float64(h.n))
-}
-
 // summary is nil without values.
 func (h *histogram) summary() *Latency {
 	if h.n == 0 {

@@ -99,14 +99,6 @@ func (l *list) remove(s *slot) {
 	l.n--
 }
 
-func (l *list) pop() *slot {
-	s := l.head
-	if s != nil {
-		l.remove(s)
-	}
-	return s
-}
-
 // timers is a heap of slots by at.
 type timers []*slot
 
