@@ -21,12 +21,18 @@ const (
 	cellMargin  = 30 * time.Second
 )
 
+// job is a cell to measure.
+type job struct {
+	CellKey
+	rate float64 // of an open loop; 0: closed, with Connections
+	warm bool    // warm the rung up first
+}
+
 // window is one cell in the making: it follows the load child's JSON lines.
 type window struct {
 	f      *fork
+	job    job
 	cell   record.Cell
-	rung   int
-	hold   bool // this cell warms the rung up first
 	warmth warmth
 	load   *tier
 
@@ -37,47 +43,68 @@ type window struct {
 	last           *secondMark
 	opened, closed float64 // clock seconds; 0: not yet
 	before, after  *record.DownstreamStats
-	openRSS        *int64
+	endRSS         *int64 // at the window's end, connections open
+	peakRSS        *int64 // since the load began
 	result         *record.LoadResult
 	resultErr      error
 }
 
-// secondMark is the SUT's counters at the warm-up second before.
-type secondMark struct{ at, cpu, jit float64 }
+// secondMark is the SUT's counters at the warm-up second before; those that
+// are nil cannot be had.
+type secondMark struct {
+	at, cpu       float64
+	jit, compiles *float64
+}
 
 // measure runs one cell: warm-up where asked, lead-in, window, drain.
-func (f *fork) measure(ctx context.Context, key CellKey, warm bool) record.Cell {
-	w := &window{f: f, rung: key.Connections, hold: warm, began: time.Now()}
-	w.cell = record.Cell{SUT: key.SUT, Fork: key.Fork, Connections: key.Connections, Round: key.Round,
+func (f *fork) measure(ctx context.Context, j job) record.Cell {
+	w := &window{f: f, job: j, began: time.Now()}
+	w.cell = record.Cell{SUT: j.SUT, Fork: j.Fork, Connections: j.Connections, Rate: j.rate, Round: j.Round,
 		Started: w.began.UTC(), Status: "ok", Unavailable: map[string]string{}}
-	warmup := f.lab.plan.Experiment.Load.Warmup
+	warmup := f.plan.Experiment.Load.Warmup
 	w.warmth = warmth{first: f.cold, min: time.Duration(warmup.Min), max: time.Duration(warmup.Max)}
-	f.watch.begin(record.Point{SUT: key.SUT, Fork: key.Fork, Connections: key.Connections, Round: key.Round, Phase: "settle"})
-	f.say("settling", w.rung, key.Round)
+	if j.warm {
+		f.unsteady = "the warm-up did not come to its end"
+	}
+	f.watch.begin(record.Point{SUT: j.SUT, Fork: j.Fork, Connections: j.Connections, Round: j.Round, Phase: "settle"})
+	w.say("settling")
 	w.cell.Settle = f.settle(ctx)
 	exceptions := f.exceptions(ctx)
+	if f.appTree != nil {
+		_ = f.appTree.ResetPeak() // without it there is no peak, which PeakRSS then says
+	}
 	if ctx.Err() == nil {
 		w.run(ctx)
 	}
 	w.finish(ctx, exceptions)
-	f.cold = f.cold && !warm
+	f.watch.remove(record.TierLoad) // not before its samples are in the cell
+	f.cold = f.cold && !j.warm
 	return w.cell
+}
+
+// say tells the observer what is going on in this cell.
+func (w *window) say(phase string) {
+	rung := fmt.Sprintf("%d connections", w.job.Connections)
+	if w.job.rate > 0 {
+		rung = fmt.Sprintf("%s/s offered", number(w.job.rate))
+	}
+	w.f.lab.observer.Phase(fmt.Sprintf("%s · %s · round %d · %s", w.job.SUT, rung, w.job.Round, phase))
 }
 
 // run starts the load child and waits until it, the SUT or the caller ends it.
 func (w *window) run(ctx context.Context) {
 	f := w.f
-	argv := f.lab.plan.LoadArgv(*f.sut, f.url, w.rung, w.hold)
+	argv := f.plan.LoadArgv(*f.sut, f.url, w.job.Connections, w.job.warm)
+	if w.job.rate > 0 {
+		argv = f.plan.RateArgv(*f.sut, f.url, w.job.rate, w.job.warm)
+	}
 	load, err := start(f.lab.self, launch{tier: "load", place: f.lab.plan.launcher("load"), argv: argv, log: f.lab.log("load"), lines: w.line, stdin: true})
 	if err != nil {
 		w.fail("%v", err)
 		return
 	}
 	w.load = load
-	defer func() {
-		f.watch.remove("load")
-		load.stop()
-	}()
+	defer load.stop()
 	if _, err := f.watch.add(load); err != nil {
 		w.cell.Unavailable["probes.load"] = err.Error()
 	}
@@ -110,9 +137,9 @@ func (w *window) run(ctx context.Context) {
 
 // mostTime bounds a cell: everything it may do, each at its own limit.
 func (w *window) mostTime() time.Duration {
-	l := w.f.lab.plan.Experiment.Load
+	l := w.f.plan.Experiment.Load
 	t := time.Duration(l.Duration) + 2*time.Duration(l.Timeout) + cellMargin
-	if w.hold {
+	if w.job.warm {
 		t += time.Duration(l.Warmup.Max)
 	}
 	return t
@@ -133,10 +160,10 @@ func (w *window) line(b []byte) {
 	switch {
 	case e.Event == "ready":
 		w.f.watch.phase("warmup")
-		if w.hold {
-			w.f.say("warm-up", w.rung, w.cell.Round)
+		if w.job.warm {
+			w.say("warm-up")
 		} else {
-			w.f.say("lead-in", w.rung, w.cell.Round)
+			w.say("lead-in")
 		}
 	case e.Event == "sample" && e.Sample != nil:
 		w.sample(e)
@@ -145,12 +172,12 @@ func (w *window) line(b []byte) {
 		w.before = w.f.downstreamStats()
 		w.opened = e.At
 		w.f.watch.phase("window")
-		w.f.say("window", w.rung, w.cell.Round)
+		w.say("window")
 	case e.Event == "window":
 		w.f.watch.takeDetailed()
 		w.after = w.f.downstreamStats()
 		w.closed = e.At
-		w.openRSS = w.f.rss()
+		w.endRSS, w.peakRSS = w.f.rss(), w.f.peakRSS()
 		w.f.watch.phase("drain")
 	case e.Event == "result":
 		var r record.LoadResult
@@ -165,41 +192,67 @@ func (w *window) line(b []byte) {
 // sample follows one second of load: the series always, the warm-up until it is over.
 func (w *window) sample(e record.LoadEvent) {
 	w.f.watch.report(func(p *record.Point) { p.Tier, p.Load = "load", e.Sample })
-	if !w.hold || !w.warmedAt.IsZero() || e.Sample.Phase != "warmup" {
+	if !w.job.warm || !w.warmedAt.IsZero() || e.Sample.Phase != "warmup" {
 		return
 	}
-	s := second{Requests: float64(e.Sample.OK), Renewed: float64(e.Sample.Opened) / float64(w.rung)}
-	mark, known := w.mark()
-	if known && w.last != nil {
-		span := mark.at - w.last.at
-		s.CPUS = (mark.cpu - w.last.cpu) / span
-		if mark.jit >= 0 {
-			jit := (mark.jit - w.last.jit) / span
-			s.JITS = &jit
-		}
-	} else {
-		s.CPUS = nan
-	}
-	w.last = mark
-	done, steady, why := w.warmth.add(s, time.Since(w.began)-time.Duration(w.cell.Settle.Seconds*1e9))
+	done, steady, why := w.warmth.add(w.second(e.Sample), time.Since(w.began)-time.Duration(w.cell.Settle.Seconds*1e9))
 	if done {
 		w.steady, w.why, w.warmedAt = steady, why, time.Now()
+		w.f.unsteady = why
+		if steady {
+			w.f.unsteady = ""
+		}
 		w.f.watch.phase("lead-in")
-		w.f.say("lead-in", w.rung, w.cell.Round)
+		w.say("lead-in")
 		_, _ = io.WriteString(w.load.stdin, "start\n") // an error shows as the load child's end
 	}
 }
 
-func (w *window) mark() (*secondMark, bool) {
-	s := w.f.watch.sut()
+// second joins what the engine counted in a second with what the SUT used in it.
+func (w *window) second(l *record.LoadSample) second {
+	s := second{Requests: float64(l.OK), CPUS: nan}
+	switch {
+	case w.job.rate == 0:
+		s.Renewed = float64(l.Opened) / float64(w.job.Connections)
+	case l.OK > 0: // an open loop has no number of connections to go by
+		s.Renewed = float64(l.Opened) / float64(l.OK)
+	}
+	mark, last := w.mark(), w.last
+	w.last = mark
+	if mark == nil || last == nil || mark.at <= last.at {
+		return s
+	}
+	span := mark.at - last.at
+	rate := func(now, then *float64) *float64 {
+		if now == nil || then == nil {
+			return nil
+		}
+		r := (*now - *then) / span
+		return &r
+	}
+	s.CPUS = (mark.cpu - last.cpu) / span
+	s.JITS, s.Compiles = rate(mark.jit, last.jit), rate(mark.compiles, last.compiles)
+	return s
+}
+
+func (w *window) mark() *secondMark {
+	s := w.f.watch.sutDetailed()
 	if s == nil || s.CPUS == nil {
-		return nil, false
+		return nil
 	}
-	m := &secondMark{at: s.At, cpu: *s.CPUS, jit: -1}
-	if s.JVM != nil && s.JVM.JITSeconds != nil {
-		m.jit = *s.JVM.JITSeconds
+	m := &secondMark{at: s.At, cpu: *s.CPUS}
+	if s.JVM == nil {
+		return m
 	}
-	return m, true
+	m.jit = s.JVM.JITSeconds
+	if cpu, ok := compilerCPU(s.Groups); ok {
+		m.jit = &cpu
+	}
+	if s.JVM.JITCompiles != nil {
+		n := float64(*s.JVM.JITCompiles)
+		m.compiles = &n
+	}
+	return m
 }
 
 // finish joins what the tiers said into the cell.
@@ -229,7 +282,7 @@ func (w *window) finish(ctx context.Context, exceptions map[string]int64) {
 	}
 	w.joinExceptions(ctx, exceptions)
 	c.Ceilings = w.f.ceilings(*c)
-	c.Doubts = doubts(*c, w.f.circumstances())
+	c.Doubts = doubts(*c, w.f.circumstances(w.job))
 	if c.Status == "ok" {
 		if reason := invalid(c.Load); reason != "" {
 			c.Status, c.Reason = "failed", reason
@@ -244,26 +297,34 @@ func (w *window) joinProbes() {
 	}
 	c := &w.cell
 	c.Probes = w.f.watch.window(w.opened, w.closed)
+	c.Machine = w.f.watch.machineWindow(w.opened, w.closed, c.Probes)
 	for _, p := range c.Probes {
 		if p.CPUS != nil && c.Load.Requests.OK > 0 {
 			us := *p.CPUS * 1e6 / float64(c.Load.Requests.OK)
 			p.CPUUSPerRequest = &us
 		}
 	}
-	if sut := c.Probes["sut"]; sut != nil && sut.RSSBytes != nil && w.openRSS != nil {
-		sut.RSSBytes.End = *w.openRSS
+	if sut := c.Probes[record.TierSUT]; sut != nil && sut.RSSBytes != nil {
+		if w.endRSS != nil {
+			sut.RSSBytes.End = *w.endRSS
+		}
+		if w.peakRSS != nil {
+			sut.RSSBytes.Max = *w.peakRSS
+		}
+		sut.RSSBytes.Max = max(sut.RSSBytes.Max, sut.RSSBytes.End)
 	}
 }
 
 func (w *window) joinWarmup() {
-	if !w.hold {
+	if !w.job.warm {
 		return
 	}
-	c := &w.cell
-	c.Warmup = &record.CellWarmup{Steady: w.steady, Why: w.why}
-	if l := c.Load.Warmup; l != nil {
-		c.Warmup.Seconds, c.Warmup.Requests, c.Warmup.Errors = l.Seconds, l.Requests, l.Errors
+	warmup := w.warmth.took()
+	warmup.Steady, warmup.Why = w.steady, w.why
+	if l := w.cell.Load.Warmup; l != nil {
+		warmup.Seconds, warmup.Requests, warmup.Errors, warmup.ColdMS = l.Seconds, l.Requests, l.Errors, l.FirstMS
 	}
+	w.cell.Warmup = &warmup
 }
 
 // joinExceptions keeps what the app counted during this cell.
@@ -300,7 +361,10 @@ func invalid(l *record.LoadResult) string {
 // settle waits until nothing is in flight and the SUT is quiet.
 func (f *fork) settle(ctx context.Context) *record.Settle {
 	began := time.Now()
-	quietSince := began
+	quietSince, quiet := began, settleQuiet
+	if f.bare {
+		quiet = 0 // nothing but what is in flight
+	}
 	cpu, at := -1.0, began
 	for time.Since(began) < settleLimit && ctx.Err() == nil {
 		busy := false
@@ -317,7 +381,7 @@ func (f *fork) settle(ctx context.Context) *record.Settle {
 		if busy {
 			quietSince = time.Now()
 		}
-		if time.Since(quietSince) >= settleQuiet {
+		if !busy && time.Since(quietSince) >= quiet {
 			return &record.Settle{Seconds: time.Since(began).Seconds(), Quiet: true}
 		}
 		sleep(ctx, 200*time.Millisecond)

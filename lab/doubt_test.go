@@ -2,6 +2,7 @@ package lab
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,64 +10,123 @@ import (
 	"loomlab/probes"
 )
 
-// sound is a cell that no rule doubts: 1000 connections, 100 ms, 10 s.
+// sound is a cell that no rule doubts: 1000 connections, 100 ms, 40 s, two cores.
 func sound() record.Cell {
-	reconnects, slots, lag, jit := int64(0), 10_000.0, 0.3, 0.01
 	return record.Cell{
 		Connections: 1000, Status: "ok",
 		Load: &record.LoadResult{
-			Mode: "closed", Seconds: 10, SlotSeconds: &slots,
-			Connections: record.LoadConnections{Requested: 1000, Established: 1000, Answered: 1000, OpenedInWindow: &reconnects},
-			Requests:    record.LoadRequests{OK: 99_000},
+			Mode: "closed", Seconds: 40, SlotSeconds: ptr(40_000.0), ThroughputPerS: ptr(9900.0),
+			Connections: record.LoadConnections{Requested: 1000, Established: 1000, Answered: 1000, OpenedInWindow: ptr(int64(0))},
+			Requests:    record.LoadRequests{OK: 396_000},
 			LatencyMS:   &record.Latency{Min: 100, Mean: 101, P99: 110, Max: 130},
-			Engine:      &record.LoadEngine{LagP99MS: &lag},
+			Engine:      &record.LoadEngine{LagP99MS: ptr(0.3), Loops: 1, CPUUserS: 4, CPUSystemS: 8, CPUUSPerRequest: ptr(30.0)},
 		},
-		Downstream: &record.DownstreamStats{Answered: 99_000, LatenessMS: &record.Latency{P99: 0.4}},
-		Probes:     map[string]*probes.Window{"sut": {JITSeconds: &jit}},
-		Warmup:     &record.CellWarmup{Seconds: 8, Steady: true},
-		Settle:     &record.Settle{Seconds: 1, Quiet: true},
+		Downstream: &record.DownstreamStats{Answered: 396_000, LatenessMS: &record.Latency{Mean: 0.2, P99: 0.4}},
+		Probes: map[string]*probes.Window{
+			"sut":        {JITSeconds: ptr(0.01)},
+			"load":       {RunDelayS: ptr(2.0)},
+			"downstream": {RunDelayS: ptr(2.0), Cores: ptr(0.2), CPUUSPerRequest: ptr(20.0), Groups: []probes.ThreadGroup{{Name: "loomlab", MaxCPUS: 8}}},
+		},
+		Machine: &probes.MachineWindow{Seconds: 40, StrangersS: ptr(1.0), StealS: ptr(0.1), ThrottledS: ptr(0.0)},
+		Warmup:  &record.CellWarmup{Seconds: 8, Steady: true, Why: "steady after 20000 requests"},
+		Settle:  &record.Settle{Seconds: 1, Quiet: true},
 	}
 }
 
+// soundly is what surrounds it.
+func soundly() circumstances {
+	return circumstances{delay: 100 * time.Millisecond, calls: ptr(1.0), cores: 2, calibration: ptr(sound())}
+}
+
 func TestDoubts(t *testing.T) {
+	type cell = record.Cell
+	type about = circumstances
 	tests := []struct {
 		name string
-		harm func(*record.Cell)
-		want []string
+		harm func(*cell, *about)
+		want string
 	}{
-		{"sound", func(*record.Cell) {}, nil},
-		{"as many answers as the delay allows", func(c *record.Cell) { c.Load.Requests.OK, c.Downstream.Answered = 101_000, 101_000 }, nil},
-		{"more than the delay allows", func(c *record.Cell) { c.Load.Requests.OK, c.Downstream.Answered = 101_001, 101_001 }, []string{"impossible"}},
-		{"more than the downstream served", func(c *record.Cell) { c.Downstream.Answered = 97_999 }, []string{"impossible"}},
-		{"mean above max", func(c *record.Cell) { c.Load.LatencyMS.Max = 100.5 }, []string{"impossible"}},
-		{"slots that were lost", func(c *record.Cell) { s := 9_890.0; c.Load.SlotSeconds = &s }, []string{"impossible"}},
-		{"slots within 1 %", func(c *record.Cell) { s := 9_910.0; c.Load.SlotSeconds = &s }, nil},
-		{"silent connections", func(c *record.Cell) { c.Load.Connections.Answered = 999 }, []string{"fewer-connections"}},
-		{"0.1 % errors", func(c *record.Cell) { c.Load.Requests.Non2xx = 99 }, nil},
-		{"more errors", func(c *record.Cell) { c.Load.Requests.Errors.Reset = 110 }, []string{"errors"}},
-		{"warm-up cut", func(c *record.Cell) { c.Warmup.Steady = false }, []string{"not-steady"}},
-		{"no warm-up", func(c *record.Cell) { *c.Warmup = record.CellWarmup{} }, nil},
-		{"compiler at work", func(c *record.Cell) { j := 0.21; c.Probes["sut"].JITSeconds = &j }, []string{"jit-busy"}},
-		{"reconnects", func(c *record.Cell) { n := int64(11); c.Load.Connections.OpenedInWindow = &n }, []string{"connections-renewed"}},
-		{"not settled", func(c *record.Cell) { c.Settle.Quiet = false }, []string{"not-settled"}},
-		{"late engine", func(c *record.Cell) { l := 5.1; c.Load.Engine.LagP99MS = &l }, []string{"engine-late"}},
-		{"late downstream", func(c *record.Cell) { c.Downstream.LatenessMS.P99 = 5.1 }, []string{"downstream-late"}},
-		{"heavy tail", func(c *record.Cell) { c.Load.LatencyMS.P99 = 100.9 }, []string{"heavy-tail"}},
-		{"nothing measured", func(c *record.Cell) { c.Load = nil }, nil},
+		{"sound", func(*cell, *about) {}, ""},
+		{"as many answers as the delay allows", func(c *cell, _ *about) { c.Load.Requests.OK, c.Downstream.Answered = 401_000, 401_000 }, ""},
+		{"more than the delay allows", func(c *cell, _ *about) { c.Load.Requests.OK, c.Downstream.Answered = 401_001, 401_001 }, "impossible"},
+		{"… which does not hold where the delay varies", func(c *cell, a *about) { c.Load.Requests.OK, c.Downstream.Answered, a.delay = 401_001, 401_001, 0 }, ""},
+		{"more than the downstream served", func(c *cell, _ *about) { c.Downstream.Answered = 394_999 }, "impossible"},
+		{"two calls a request, served by half", func(_ *cell, a *about) { a.calls = ptr(2.0) }, "impossible"},
+		{"mean above max", func(c *cell, _ *about) { c.Load.LatencyMS.Max = 100.5 }, "impossible"},
+		{"slots that were lost", func(c *cell, _ *about) { c.Load.SlotSeconds = ptr(39_560.0) }, "impossible"},
+		{"slots within 1 %", func(c *cell, _ *about) { c.Load.SlotSeconds = ptr(39_640.0) }, ""},
+		{"silent connections", func(c *cell, _ *about) { c.Load.Connections.Answered = 999 }, "fewer-connections"},
+		{"0.1 % errors", func(c *cell, _ *about) { c.Load.Requests.Non2xx = 396 }, ""},
+		{"more errors", func(c *cell, _ *about) { c.Load.Requests.Errors.Reset = 400 }, "errors"},
+		{"JVM restarted", func(c *cell, _ *about) {
+			c.Probes["sut"] = &probes.Window{Unavailable: map[string]string{"jvm": "the JVM was restarted inside the window"}}
+		}, "sut-restarted"},
+		{"warm-up gave up", func(_ *cell, a *about) { a.unsteady = "not steady after the maximum" }, "not-steady"},
+		{"compiler at work", func(c *cell, _ *about) { c.Probes["sut"].JITSeconds = ptr(0.81) }, "jit-busy"},
+		{"its threads' CPU time counts, not the clock", func(c *cell, _ *about) {
+			c.Probes["sut"] = &probes.Window{JITSeconds: ptr(3.0), Groups: []probes.ThreadGroup{{Name: "C2 CompilerThre", CPUS: 0.5}, {Name: "C1 Comp", CPUS: 0.2}, {Name: "http-nio", CPUS: 9}}}
+		}, ""},
+		{"not settled", func(c *cell, _ *about) { c.Settle.Quiet = false }, "not-settled"},
+		{"engine at its limit", func(c *cell, _ *about) { c.Load.Engine.CPUSystemS = 30 }, "engine-saturated"},
+		{"the same on two loops", func(c *cell, _ *about) { c.Load.Engine.CPUSystemS, c.Load.Engine.Loops = 30, 2 }, ""},
+		{"late engine", func(c *cell, _ *about) { c.Load.Engine.LagP99MS = ptr(5.1) }, "engine-late"},
+		{"late for short answers", func(c *cell, a *about) {
+			*c.Load.LatencyMS, a.delay = record.Latency{Min: 2, Mean: 4, P99: 9, Max: 20}, 0
+			c.Load.Engine.LagP99MS, c.Load.SlotSeconds, c.Downstream, a.calibration = ptr(2.1), nil, nil, nil
+		}, "engine-late"},
+		{"open loop that starts late", func(c *cell, _ *about) {
+			c.Load.Mode, c.Load.Open = "open", &record.LoadOpen{Scheduled: 10_000, Late: 101}
+		}, "engine-late"},
+		{"late downstream", func(c *cell, _ *about) { c.Downstream.LatenessMS.P99 = 5.1 }, "downstream-late"},
+		{"downstream late on average", func(c *cell, _ *about) { c.Downstream.LatenessMS.Mean = 2.1 }, "downstream-late"},
+		{"downstream at its limit", func(c *cell, _ *about) { c.Probes["downstream"].Cores = ptr(0.86) }, "downstream-saturated"},
+		{"one thread of it", func(c *cell, a *about) { a.cores, c.Probes["downstream"].Groups[0].MaxCPUS = 16, 35 }, "downstream-saturated"},
+		{"engine waits for a CPU", func(c *cell, _ *about) { c.Probes["load"].RunDelayS = ptr(801.0) }, "waits-for-cpu"},
+		{"instrument twice as dear", func(c *cell, _ *about) { c.Load.Engine.CPUUSPerRequest = ptr(81.0) }, "calibration-drift"},
+		{"… at another rate", func(c *cell, _ *about) { c.Load.Engine.CPUUSPerRequest, c.Load.ThroughputPerS = ptr(81.0), ptr(2000.0) }, ""},
+		{"strangers", func(c *cell, _ *about) { c.Machine.StrangersS = ptr(4.1) }, "machine-busy"},
+		{"… that may be the SUT", func(c *cell, a *about) { c.Machine.StrangersS, a.foreign = ptr(40.0), true }, ""},
+		{"steal", func(c *cell, _ *about) { c.Machine.StealS = ptr(0.9) }, "machine-busy"},
+		{"throttled", func(c *cell, _ *about) { c.Machine.ThrottledS = ptr(0.5) }, "machine-busy"},
+		{"every connection renewed, quickly", func(c *cell, _ *about) { c.Load.Connections.OpenedInWindow = ptr(int64(4000)) }, ""},
+		{"reconnecting takes 4 % of the time", func(c *cell, _ *about) {
+			c.Load.Requests.OK, c.Load.Connections.OpenedInWindow = 380_000, ptr(int64(4000))
+		}, "connections-renewed"},
+		{"requests sent again", func(c *cell, _ *about) { c.Load.Connections.Retried = 1981 }, "requests-retried"},
+		{"heavy tail", func(c *cell, _ *about) { c.Load.LatencyMS.P99 = 100.9 }, "heavy-tail"},
+		{"short window", func(c *cell, _ *about) {
+			c.Load.Seconds, c.Load.SlotSeconds, c.Load.Requests.OK, c.Downstream.Answered = 30, ptr(30_000.0), 297_000, 297_000
+		}, "thin-p99"},
+		{"nothing measured", func(c *cell, _ *about) { c.Load = nil }, ""},
+		{"no probes at all", func(c *cell, _ *about) { c.Probes, c.Machine, c.Downstream, c.Settle = nil, nil, nil, nil }, ""},
 	}
-	one := 1.0
 	for _, test := range tests {
-		c := sound()
-		test.harm(&c)
+		c, about := sound(), soundly()
+		test.harm(&c, &about)
 		var got []string
-		for _, d := range doubts(c, circumstances{delay: 100 * time.Millisecond, calls: &one}) {
+		for _, d := range doubts(c, about) {
 			got = append(got, d.Kind)
 			if d.Evidence == "" || d.Threshold == "" || d.Remedy == "" {
 				t.Errorf("%s: doubt %q lacks evidence, threshold or remedy: %+v", test.name, d.Kind, d)
 			}
+			if _, known := record.MetricNamed(d.Metric); d.Metric != "" && !known {
+				t.Errorf("%s: doubt %q is about %q, which is no metric", test.name, d.Kind, d.Metric)
+			}
 		}
-		if !slices.Equal(got, test.want) {
-			t.Errorf("%s: doubts %v, want %v", test.name, got, test.want)
+		if strings.Join(got, " ") != test.want {
+			t.Errorf("%s: doubts %v, want %q", test.name, got, test.want)
+		}
+	}
+}
+
+func TestRunDoubts(t *testing.T) {
+	for forks, want := range map[int][]string{1: {"too-few-forks"}, 5: {"too-few-forks"}, 6: nil} {
+		var got []string
+		for _, d := range runDoubts(record.Experiment{Forks: forks}) {
+			got = append(got, d.Kind)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%d forks: doubts %v, want %v", forks, got, want)
 		}
 	}
 }

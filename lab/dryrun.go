@@ -55,7 +55,7 @@ func (p *Plan) WriteDryRun(w io.Writer) error {
 	}
 	fmt.Fprintf(&b, "time: %s\n", p.Estimate)
 	for _, part := range p.Estimate.Parts {
-		fmt.Fprintf(&b, "  %-9s %-32s %s\n", part.What, part.How, between(part.Min, part.Max))
+		fmt.Fprintf(&b, "  %-11s %-32s %s\n", part.What, part.How, between(part.Min, part.Max))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

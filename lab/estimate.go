@@ -76,7 +76,32 @@ func (p *Plan) estimate() Estimate {
 	add("windows", fmt.Sprintf("%d × %v", windows, time.Duration(l.Duration)), windows*time.Duration(l.Duration), windows*time.Duration(l.Duration))
 	add("drains", fmt.Sprintf("%d × one latency", windows), forks*drains, forks*drains)
 	add("settling", fmt.Sprintf("%d × %s", windows, between(settleLeast, settleMost)), windows*settleLeast, windows*settleMost)
+	if p.calibrates() {
+		rungs, length := time.Duration(len(l.Connections)), calibrationLength(time.Duration(l.Duration), p.Experiment.Quick)
+		add("calibration", fmt.Sprintf("%s × (2s + %v)", count(int(rungs), "rung"), length), rungs*(LeadIn(0)+length), rungs*(LeadIn(0)+length))
+	}
+	p.estimateEqualRate(starts, add)
 	return e
+}
+
+// estimateEqualRate adds the windows at equal rate: one a SUT in each fork but
+// the first, or after another start of each SUT where there is one fork.
+func (p *Plan) estimateEqualRate(starts time.Duration, add func(what, how string, least, most time.Duration)) {
+	if !p.WantsEqualRate() {
+		return
+	}
+	l := p.Experiment.Load
+	forks := max(1, p.Experiment.Forks-1)
+	windows := time.Duration(len(p.SUTs) * forks)
+	least := windows * (LeadIn(0) + time.Duration(l.Duration) + settleLeast)
+	most := windows * (LeadIn(0) + time.Duration(l.Duration) + settleMost)
+	how := fmt.Sprintf("%d × (2s + %v)", windows, time.Duration(l.Duration))
+	if p.Experiment.Forks == 1 {
+		how += ", after a start and a warm-up each"
+		least += starts + windows*time.Duration(l.Warmup.Min)
+		most += starts + windows*time.Duration(l.Warmup.Max)
+	}
+	add("equal rate", how, least, most)
 }
 
 // ceilings are those of a SUT on a rung under the nominal delay.

@@ -18,9 +18,10 @@ var nan = math.NaN()
 
 // fork is one fresh SUT process with its downstream, and what watches them.
 type fork struct {
-	lab *lab
-	sut *PlannedSUT
-	n   int // from 1
+	lab  *lab
+	plan *Plan // whose load it gets
+	sut  *PlannedSUT
+	n    int // from 1
 
 	down       *tier // nil without a downstream
 	downProber *prober
@@ -33,8 +34,11 @@ type fork struct {
 	watch      *watch
 	stopWatch  func()
 
-	cold       bool // nothing was warmed up yet
-	hasLab     bool // the SUT answers /lab/…
+	bare       bool              // there is no SUT: url is the downstream's
+	cold       bool              // nothing was warmed up yet
+	unsteady   string            // why the last warm-up gave up; "" when it ended steady
+	hasLab     bool              // the SUT answers /lab/…
+	info       map[string]string // what it says of itself there
 	broken     string
 	neverReady bool
 }
@@ -43,13 +47,7 @@ type fork struct {
 // that fails leaves a fork that is broken, with the reason; the error is for
 // what stops the whole run.
 func (l *lab) open(ctx context.Context, t turn) (*fork, error) {
-	f := &fork{lab: l, sut: t.sut, n: t.fork, cold: true}
-	f.watch = newWatch(func(p record.Point) { _ = l.dir.AppendPoint(p) }) // a lost point of a series is no reason to stop
-	watchCtx, cancel := context.WithCancel(context.Background())
-	f.stopWatch = cancel
-	go f.watch.run(watchCtx)
-	f.watch.begin(record.Point{SUT: f.sut.Name, Fork: f.n, Phase: "start"})
-
+	f := l.newFork(t.sut, t.fork, func(p record.Point) { _ = l.dir.AppendPoint(p) }) // a lost point of a series is no reason to stop
 	begin := record.Start{SUT: f.sut.Name, Fork: f.n, Kind: f.sut.Kind, Env: f.sut.Env}
 	l.observer.Phase(fmt.Sprintf("%s: starting", f.sut.Name))
 	err := f.startDownstream(ctx)
@@ -64,9 +62,24 @@ func (l *lab) open(ctx context.Context, t turn) (*fork, error) {
 		begin.Error = err.Error()
 		l.failed = true
 	}
+	if t.again {
+		return f, nil // its start is in the record already
+	}
 	l.run.Starts = append(l.run.Starts, begin)
+	l.limits(f.sut, begin, f.info)
 	l.observer.Start(begin)
 	return f, l.dir.WriteRun(*l.run)
+}
+
+// newFork makes a fork that runs nothing yet and watches what is added to it.
+func (l *lab) newFork(sut *PlannedSUT, n int, collect func(record.Point)) *fork {
+	f := &fork{lab: l, plan: l.plan, sut: sut, n: n, cold: true}
+	f.watch = newWatch(collect)
+	watchCtx, cancel := context.WithCancel(context.Background())
+	f.stopWatch = cancel
+	go f.watch.run(watchCtx)
+	f.watch.begin(record.Point{SUT: sut.Name, Fork: n, Phase: "start"})
+	return f
 }
 
 // startDownstream starts this fork's own downstream, so that its account begins at zero.
@@ -81,7 +94,7 @@ func (f *fork) startDownstream(ctx context.Context) error {
 	ready := make(chan struct{})
 	seen := false
 	t, err := start(f.lab.self, launch{
-		tier: "downstream", place: f.lab.plan.launcher("downstream"), argv: f.lab.plan.DownstreamArgv(f.sut.Downstream, "127.0.0.1:"+strconv.Itoa(port)), log: f.lab.log("downstream"),
+		tier: "downstream", place: f.lab.plan.launcher("downstream"), argv: f.plan.DownstreamArgv(f.sut.Downstream, "127.0.0.1:"+strconv.Itoa(port)), log: f.lab.log("downstream"),
 		lines: func(line []byte) {
 			if !seen && bytes.Contains(line, []byte(`"ready"`)) {
 				seen = true
@@ -139,7 +152,8 @@ func (f *fork) startSUT(ctx context.Context, begin *record.Start) error {
 		begin.IdleRSSBytes = f.rss()
 	}
 	f.hasLab = f.sut.Kind == KindApp || f.sut.Kind == KindStandin
-	begin.JVM = f.jvm(ctx)
+	f.info = f.facts(ctx)
+	begin.JVM = f.jvm()
 	return f.firstRequest(ctx, begin)
 }
 
@@ -175,7 +189,7 @@ func (f *fork) launchSUT(begin *record.Start) error {
 // firstRequest makes the one checked request, as the article does.
 func (f *fork) firstRequest(ctx context.Context, begin *record.Start) error {
 	sent := time.Now()
-	status, body, err := f.prober.get(ctx, f.sut.Path, time.Duration(f.lab.plan.Experiment.Load.Timeout))
+	status, body, err := f.prober.get(ctx, f.sut.Path, time.Duration(f.plan.Experiment.Load.Timeout))
 	if err != nil {
 		return fmt.Errorf("the first request to %s got no answer: %w", f.sut.Path, err)
 	}
@@ -190,25 +204,30 @@ func (f *fork) firstRequest(ctx context.Context, begin *record.Start) error {
 }
 
 // jvm describes the JVM of a fork; nil where there is none.
-func (f *fork) jvm(ctx context.Context) *record.StartJVM {
+func (f *fork) jvm() *record.StartJVM {
 	s := f.watch.sut()
 	if s == nil || s.JVM == nil {
 		return nil
 	}
 	jvm := &record.StartJVM{Home: f.sut.JDK, Version: s.JVM.Version, Collector: s.JVM.Collector, Flags: s.JVM.Flags}
-	if f.hasLab {
-		var info map[string]any
-		if f.prober.getJSON(ctx, "/lab/info", &info) == nil {
-			jvm.Info = map[string]string{}
-			for k, v := range info {
-				jvm.Info[k] = fmt.Sprint(v)
-			}
-		}
-	}
+	jvm.Info = f.info
 	if n, err := strconv.Atoi(jvm.Info["processors"]); err == nil {
 		jvm.CPUs = n
 	}
 	return jvm
+}
+
+// facts are what the app says of itself at /lab/info; nil where it says nothing.
+func (f *fork) facts(ctx context.Context) map[string]string {
+	var info map[string]any
+	if !f.hasLab || f.prober.getJSON(ctx, "/lab/info", &info) != nil {
+		return nil
+	}
+	facts := map[string]string{}
+	for k, v := range info {
+		facts[k] = fmt.Sprint(v)
+	}
+	return facts
 }
 
 // rss reads the SUT's memory from smaps_rollup, once: it stalls the process.
@@ -223,6 +242,19 @@ func (f *fork) rss() *int64 {
 	return &n
 }
 
+// peakRSS is the SUT's largest memory since [probes.Tree.ResetPeak], which costs
+// a line of /proc and stalls nothing.
+func (f *fork) peakRSS() *int64 {
+	if f.appTree == nil {
+		return nil
+	}
+	n, err := f.appTree.PeakRSS()
+	if err != nil || n == 0 {
+		return nil
+	}
+	return &n
+}
+
 // close ends every child of the fork.
 func (f *fork) close() {
 	f.stopWatch()
@@ -231,11 +263,6 @@ func (f *fork) close() {
 			t.stop()
 		}
 	}
-}
-
-// say tells the observer what this fork is doing.
-func (f *fork) say(phase string, rung, round int) {
-	f.lab.observer.Phase(fmt.Sprintf("%s · %d connections · round %d · %s", f.sut.Name, rung, round, phase))
 }
 
 // ended is closed when the tier has ended; never, where there is none.
@@ -294,10 +321,13 @@ func (f *fork) ceilings(c record.Cell) []record.Ceiling {
 }
 
 // circumstances are what the doubt rules need to know beside the cell.
-func (f *fork) circumstances() circumstances {
-	about := circumstances{calls: f.sut.Calls}
+func (f *fork) circumstances(j job) circumstances {
+	about := circumstances{calls: f.sut.Calls, cores: f.plan.Facts.Cores, foreign: f.sut.Kind == KindURL && !f.bare, unsteady: f.unsteady}
 	if d := f.sut.Downstream; d != nil && d.Jitter == "" && len(d.Faults) == 0 {
 		about.delay = time.Duration(d.Delay)
+	}
+	if j.rate == 0 && !f.bare {
+		about.calibration = f.lab.calibration(j.Connections)
 	}
 	return about
 }

@@ -36,10 +36,11 @@ func Run(ctx context.Context, plan *Plan, dir *record.Dir, run record.Run, obser
 	l := &lab{self: self, plan: plan, dir: dir, run: &run, observer: observer, logs: logs{open: dir.Log}}
 	defer l.logs.close()
 	run.Status = "running"
+	run.Doubts = runDoubts(plan.Experiment)
 	if err := dir.WriteRun(run); err != nil {
 		return nil, err
 	}
-	err = l.forks(ctx)
+	err = errors.Join(l.calibrate(ctx), l.forks(ctx))
 	l.run.Status = l.status(ctx)
 	finished := time.Now().UTC()
 	l.run.Finished = &finished
@@ -58,22 +59,24 @@ type lab struct {
 	run      *record.Run
 	observer Observer
 	logs     logs
-	failed   bool // a cell or a start has failed
+	failed   bool     // a cell or a start has failed
+	measured []figure // the throughputs so far, for the equal rate
+	rate     float64  // the equal rate, once it is fixed
 }
 
 // forks is the whole story: each SUT afresh, up the ladder, round by round.
 func (l *lab) forks(ctx context.Context) error {
-	for _, turn := range l.plan.turns() {
-		f, err := l.open(ctx, turn)
+	for _, t := range append(l.plan.turns(), l.plan.turnsAgain()...) {
+		f, err := l.open(ctx, t)
 		if err == nil {
-			err = f.climb(ctx, turn.cells)
+			err = f.climb(ctx, t.cells)
+		}
+		if err == nil && t.equalRate {
+			err = f.equalRate(ctx)
 		}
 		f.close()
-		if err != nil {
+		if err != nil || ctx.Err() != nil {
 			return err
-		}
-		if ctx.Err() != nil {
-			return nil
 		}
 	}
 	return nil
@@ -83,31 +86,49 @@ func (l *lab) forks(ctx context.Context) error {
 func (f *fork) climb(ctx context.Context, cells []CellKey) error {
 	warmed := 0 // the rung that was warmed up last
 	for _, key := range cells {
-		if ctx.Err() != nil {
-			return nil
-		}
-		var cell record.Cell
-		if f.broken != "" {
-			cell = f.skipped(key)
-		} else {
-			cell = f.measure(ctx, key, key.Connections != warmed && f.lab.plan.Warms())
-			warmed = key.Connections
-		}
-		if err := f.lab.keep(cell); err != nil {
+		if err := f.one(ctx, job{CellKey: key, warm: key.Connections != warmed && f.plan.Warms()}); err != nil {
 			return err
 		}
-		if f.app.hasEnded() && f.broken == "" {
-			f.broken = fmt.Sprintf("the SUT had died at %d connections", key.Connections)
-		}
+		warmed = key.Connections
 	}
 	return nil
 }
 
+// one measures a cell, where there is a SUT to measure, and keeps it.
+func (f *fork) one(ctx context.Context, j job) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	var cell record.Cell
+	if f.broken != "" {
+		cell = f.skipped(j)
+	} else {
+		cell = f.measure(ctx, j)
+	}
+	if err := f.lab.keep(cell); err != nil {
+		return err
+	}
+	if f.app.hasEnded() && f.broken == "" {
+		f.broken = "the SUT had died " + j.where()
+	}
+	return nil
+}
+
+// where names the rung of a job in a sentence.
+func (j job) where() string {
+	if j.rate > 0 {
+		return fmt.Sprintf("at %s requests offered a second", number(j.rate))
+	}
+	return fmt.Sprintf("at %d connections", j.Connections)
+}
+
 // turn is one fork of one SUT with its cells.
 type turn struct {
-	sut   *PlannedSUT
-	fork  int
-	cells []CellKey
+	sut       *PlannedSUT
+	fork      int
+	cells     []CellKey
+	equalRate bool // ends with a window at equal rate
+	again     bool // a second process of a fork, for that window alone
 }
 
 // turns groups the planned cells by the SUT process that they share.
@@ -119,7 +140,10 @@ func (p *Plan) turns() []turn {
 			continue
 		}
 		at := slices.IndexFunc(p.SUTs, func(s PlannedSUT) bool { return s.Name == key.SUT })
-		turns = append(turns, turn{&p.SUTs[at], key.Fork, []CellKey{key}})
+		turns = append(turns, turn{sut: &p.SUTs[at], fork: key.Fork, cells: []CellKey{key}})
+	}
+	for i := range turns {
+		turns[i].equalRate = p.endsAtEqualRate(turns[i])
 	}
 	return turns
 }
@@ -137,18 +161,19 @@ func (l *lab) keep(c record.Cell) error {
 	if c.Status == "failed" {
 		l.failed = true
 	}
+	l.measured = append(l.measured, figure{c.SUT, c.Fork, c.Connections, throughput(c)})
 	l.observer.Cell(c)
 	return nil
 }
 
 // skipped is the cell of a SUT that is not there (any more).
-func (f *fork) skipped(key CellKey) record.Cell {
+func (f *fork) skipped(j job) record.Cell {
 	status, reason := "skipped", f.broken
 	if f.neverReady {
 		status = "failed"
 		reason, _, _ = strings.Cut(f.broken, "\n") // what the SUT said last is in its start
 	}
-	return record.Cell{SUT: key.SUT, Fork: key.Fork, Connections: key.Connections, Round: key.Round,
+	return record.Cell{SUT: j.SUT, Fork: j.Fork, Connections: j.Connections, Rate: j.rate, Round: j.Round,
 		Started: time.Now().UTC(), Status: status, Reason: reason}
 }
 

@@ -20,8 +20,11 @@ func TestWarmth(t *testing.T) {
 	}{
 		{"calm from the start waits for the minimum", false, []second{calm, calm, calm, calm, calm}, 4, true, "steady after"},
 		{"too few requests on the first rung", true, repeat(second{Requests: 1000, CPUS: 0.5}, 10), 10, false, "10000 of 20000 requests"},
-		{"enough requests, compiler still at work", true, repeat(second{Requests: 8000, CPUS: 0.8, JITS: share(0.3)}, 10), 10, false, "JIT compiler used 30 % of a core"},
-		{"the compiler is no matter on later rungs", false, repeat(second{Requests: 8000, CPUS: 0.8, JITS: share(0.3)}, 10), 4, true, "steady"},
+		{"enough requests, compiler still at work", true, repeat(second{Requests: 8000, CPUS: 0.8, JITS: share(0.3)}, 10), 10, false, "JIT compilers used 30 % of a core"},
+		{"one busy second of the compiler is spread over three", true, []second{calm, {Requests: 8000, CPUS: 0.8, JITS: share(0.05)}, calm, calm}, 4, true, "steady"},
+		{"later rungs compile a little again", false, repeat(second{Requests: 8000, CPUS: 0.8, JITS: share(0.08)}, 10), 4, true, "steady"},
+		{"but not for good", false, repeat(second{Requests: 8000, CPUS: 0.8, JITS: share(0.3)}, 10), 10, false, "JIT compilers used 30 % of a core"},
+		{"many methods", false, repeat(second{Requests: 8000, CPUS: 0.8, Compiles: share(50)}, 10), 10, false, "50 methods a second"},
 		{"throughput still rising", false, []second{{Requests: 1000, CPUS: .5}, {Requests: 2000, CPUS: 1}, {Requests: 3000, CPUS: 1.5}, {Requests: 4000, CPUS: 2}, {Requests: 4000, CPUS: 2}, {Requests: 4000, CPUS: 2}}, 6, true, "steady"},
 		{"CPU per request still falling", false, []second{{Requests: 1000, CPUS: 2}, {Requests: 1000, CPUS: 1.8}, {Requests: 1000, CPUS: 1.6}, {Requests: 1000, CPUS: 1.4}}, 0, false, "CPU per request moved"},
 		{"a second of reconnects is ignored", false, []second{calm, calm, {Requests: 100, CPUS: 1, Renewed: .5}, calm}, 4, true, "steady"},
@@ -50,4 +53,26 @@ func repeat(s second, n int) []second {
 		all[i] = s
 	}
 	return all
+}
+
+func TestWarmthTook(t *testing.T) {
+	w := warmth{max: time.Minute}
+	for i, s := range []second{
+		{Requests: 100, CPUS: 1, JITS: ptr(0.9), Compiles: ptr(300.0), Renewed: 1}, // counts as work, not as a steady second
+		{Requests: 1000, CPUS: 1, JITS: ptr(0.5), Compiles: ptr(100.0)},
+		{Requests: 1000, CPUS: 1, JITS: ptr(0.3), Compiles: ptr(50.0)},
+		{Requests: 1000, CPUS: 1},
+		{Requests: 2000, CPUS: 0.5, JITS: ptr(0.1), Compiles: ptr(1.0)},
+		{Requests: 2000, CPUS: 0.5},
+		{Requests: 2000, CPUS: 0.5},
+	} {
+		w.add(s, time.Duration(i)*time.Second)
+	}
+	c := w.took()
+	if math.Abs(*c.JITSeconds-1.8) > 1e-9 || *c.JITCompiles != 451 || math.Abs(*c.FirstCPUUS-1000) > 1e-6 || math.Abs(*c.LastCPUUS-250) > 1e-6 {
+		t.Errorf("took %v s of JIT, %v methods, %v then %v µs a request", *c.JITSeconds, *c.JITCompiles, *c.FirstCPUUS, *c.LastCPUUS)
+	}
+	if c := (&warmth{}).took(); c.JITSeconds != nil || c.JITCompiles != nil || c.FirstCPUUS != nil || c.LastCPUUS != nil {
+		t.Errorf("without a second: %+v", c)
+	}
 }

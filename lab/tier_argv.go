@@ -46,9 +46,19 @@ func (p *Plan) DownstreamArgv(d *record.Downstream, listen string) []string {
 // URL is base (see [PlannedSUT.BaseURL]). With hold it warms up until "start"
 // comes on its stdin; without, it goes straight to its lead-in.
 func (p *Plan) LoadArgv(s PlannedSUT, base string, connections int, hold bool) []string {
+	return p.loadArgv(s, base, hold, "-c", strconv.Itoa(connections))
+}
+
+// RateArgv is that of an open loop, which offers rate requests a second on as
+// many connections as that takes.
+func (p *Plan) RateArgv(s PlannedSUT, base string, rate float64, hold bool) []string {
+	return p.loadArgv(s, base, hold, "-R", strconv.FormatFloat(rate, 'f', -1, 64))
+}
+
+func (p *Plan) loadArgv(s PlannedSUT, base string, hold bool, what ...string) []string {
 	l := p.Experiment.Load
-	argv := []string{p.self(), "load", base + s.Path, "-c", strconv.Itoa(connections),
-		"-d", l.Duration.String(), "--timeout", l.Timeout.String(), "--samples", "--json"}
+	argv := append([]string{p.self(), "load", base + s.Path}, what...)
+	argv = append(argv, "-d", l.Duration.String(), "--timeout", l.Timeout.String(), "--samples", "--json")
 	if l.NoKeepAlive {
 		argv = append(argv, "--no-keepalive")
 	}

@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"sync"
+	"syscall"
 	"time"
 
 	"loomlab/lab/record"
@@ -13,9 +14,17 @@ import (
 // window needs, and hands each sample on as a point of the series.
 type watch struct {
 	mu      sync.Mutex
+	fs      probes.FS
 	tiers   []*watched
-	where   record.Point // cell and phase of the points being taken
+	machine []machineMoment // of the cell that is being measured
+	where   record.Point    // cell and phase of the points being taken
 	collect func(record.Point)
+}
+
+// machineMoment is the whole machine, and what of its CPU time was ours.
+type machineMoment struct {
+	sample probes.MachineSample
+	own    float64 // CPU seconds of the orchestrator so far
 }
 
 type watched struct {
@@ -24,11 +33,13 @@ type watched struct {
 	samples []probes.Sample // of the cell that is being measured
 }
 
-func newWatch(collect func(record.Point)) *watch { return &watch{collect: collect} }
+func newWatch(collect func(record.Point)) *watch {
+	return &watch{fs: probes.NewFS("/"), collect: collect}
+}
 
 // add begins to watch a tier: everything below its guard.
 func (w *watch) add(t *tier) (*probes.Tree, error) {
-	tree, err := probes.NewTree(probes.NewFS("/"), t.guard.Process.Pid, probes.SkipRoot)
+	tree, err := probes.NewTree(w.fs, t.guard.Process.Pid, probes.SkipRoot)
 	if err != nil {
 		return nil, err
 	}
@@ -55,6 +66,7 @@ func (w *watch) begin(where record.Point) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.where = where
+	w.machine = nil
 	for _, t := range w.tiers {
 		t.samples = nil
 	}
@@ -79,15 +91,30 @@ func (w *watch) each(read func(*probes.Tree) probes.Sample) {
 	for _, t := range w.tiers {
 		w.sample(t, read)
 	}
+	w.machine = append(w.machine, machineMoment{w.fs.SampleMachine(), selfCPU()})
+}
+
+// selfCPU is the CPU time of this process in seconds.
+func selfCPU() float64 {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return 0 // cannot fail for the caller's own figures
+	}
+	return (time.Duration(u.Utime.Nano()) + time.Duration(u.Stime.Nano())).Seconds()
 }
 
 // sut samples the SUT now; nil when it is not a child of ours.
-func (w *watch) sut() *probes.Sample {
+func (w *watch) sut() *probes.Sample { return w.sutBy((*probes.Tree).Sample) }
+
+// sutDetailed does it with the figures of each thread, such as the JIT compilers'.
+func (w *watch) sutDetailed() *probes.Sample { return w.sutBy((*probes.Tree).Detailed) }
+
+func (w *watch) sutBy(read func(*probes.Tree) probes.Sample) *probes.Sample {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, t := range w.tiers {
-		if t.name == "sut" {
-			s := w.sample(t, (*probes.Tree).Sample)
+		if t.name == record.TierSUT {
+			s := w.sample(t, read)
 			return &s
 		}
 	}
@@ -123,6 +150,40 @@ func (w *watch) window(open, closed float64) map[string]*probes.Window {
 	}
 	return cut
 }
+
+// machineWindow cuts the samples of the machine to the window that tiers were cut to.
+func (w *watch) machineWindow(open, closed float64, tiers map[string]*probes.Window) *probes.MachineWindow {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var samples []probes.MachineSample
+	var first, last float64
+	for _, m := range w.machine {
+		if m.sample.At < open || m.sample.At > closed+machineSlack {
+			continue
+		}
+		if samples == nil {
+			first = m.own
+		}
+		samples, last = append(samples, m.sample), m.own
+	}
+	own, missing := last-first, ""
+	for name, t := range tiers {
+		if t.CPUS == nil {
+			missing = name
+			continue
+		}
+		own += *t.CPUS
+	}
+	win := probes.NewMachineWindow(samples, own)
+	if missing != "" && win.StrangersS != nil {
+		win.StrangersS = nil
+		win.Unavailable["strangers_s"] = "the CPU time of the tier " + missing + " is not known"
+	}
+	return &win
+}
+
+// machineSlack is how long after a window closes its last sample may be taken.
+const machineSlack = 0.5
 
 // run samples once a second until ctx ends.
 func (w *watch) run(ctx context.Context) {

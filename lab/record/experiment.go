@@ -93,6 +93,9 @@ type Load struct {
 	Timeout     Duration `yaml:"timeout" json:"timeout"`
 	NoKeepAlive bool     `yaml:"no_keepalive" json:"no_keepalive,omitempty"` // a connection for every request
 	Warmup      Warmup   `yaml:"warmup" json:"warmup"`
+	// EqualRate asks for an open-loop window of every SUT at 70 % of the weakest
+	// one's throughput (METHOD rule 9); null: where there are several forks.
+	EqualRate *bool `yaml:"equal_rate" json:"equal_rate"`
 }
 
 // Warmup bounds the load before a rung's first window; Max 0 is none.

@@ -21,22 +21,25 @@ const Schema = 1
 
 // Run is run.json.
 type Run struct {
-	Schema      int                          `json:"schema"`
-	ID          string                       `json:"id"` // name of the run directory
-	Version     string                       `json:"version"`
-	Args        []string                     `json:"args"` // command line that made it
-	Experiment  Experiment                   `json:"experiment"`
-	Standins    bool                         `json:"standins"` // stand-ins ran in place of the experiment's SUTs
-	Note        string                       `json:"note"`     // why, when nobody asked for them
-	Machine     Machine                      `json:"machine"`
-	Status      string                       `json:"status"` // running, ok, failed, interrupted
-	Started     time.Time                    `json:"started"`
-	Finished    *time.Time                   `json:"finished"`
-	Order       [][]string                   `json:"order"` // SUT names as they were run, fork by fork
-	Starts      []Start                      `json:"starts"`
+	Schema     int        `json:"schema"`
+	ID         string     `json:"id"` // name of the run directory
+	Version    string     `json:"version"`
+	Args       []string   `json:"args"` // command line that made it
+	Experiment Experiment `json:"experiment"`
+	Standins   bool       `json:"standins"` // stand-ins ran in place of the experiment's SUTs
+	Note       string     `json:"note"`     // why, when nobody asked for them
+	Machine    Machine    `json:"machine"`
+	Status     string     `json:"status"` // running, ok, failed, interrupted
+	Started    time.Time  `json:"started"`
+	Finished   *time.Time `json:"finished"`
+	Order      [][]string `json:"order"` // SUT names as they were run, fork by fork
+	Starts     []Start    `json:"starts"`
+	// Calibration is the engine straight against the downstream, without a SUT,
+	// one cell a rung: the lab's own ceiling and cost. Empty without a downstream.
 	Calibration []Cell                       `json:"calibration"`
 	Claims      []ClaimResult                `json:"claims"`
 	Limits      map[string]map[string]string `json:"limits"` // SUT → limit → value
+	Doubts      []Doubt                      `json:"doubts"` // of the run as a whole; those of a cell are in it
 }
 
 // Machine is where a run took place.
@@ -85,18 +88,22 @@ type StartJVM struct {
 	Info      map[string]string `json:"info"`  // what the app says of itself: client factory, executor, loops, …
 }
 
+// Calibration is the SUT name of the cells in [Run.Calibration].
+const Calibration = "calibration"
+
 // Cell is one window: (SUT, fork, rung, round).
 type Cell struct {
 	SUT         string                    `json:"sut"`
 	Fork        int                       `json:"fork"`
-	Connections int                       `json:"connections"`
-	Rate        float64                   `json:"rate,omitempty"`
+	Connections int                       `json:"connections"`    // 0 in an open loop, which opens as many as it needs
+	Rate        float64                   `json:"rate,omitempty"` // offered requests per second of an open loop
 	Round       int                       `json:"round"`
 	Started     time.Time                 `json:"started"`
 	Status      string                    `json:"status"` // ok, failed, skipped, interrupted
 	Reason      string                    `json:"reason"`
 	Load        *loadgen.Result           `json:"load"`
-	Probes      map[string]*probes.Window `json:"probes"`     // by tier
+	Probes      map[string]*probes.Window `json:"probes"`     // by tier; of a SUT, rss_bytes.max is the peak since this cell's load began
+	Machine     *probes.MachineWindow     `json:"machine"`    // what else went on: strangers, steal, drops, …
 	Downstream  *downstream.Stats         `json:"downstream"` // difference over the window
 	Exceptions  map[string]int64          `json:"exceptions"` // "Exception <- root cause: message" → count, inside the SUT
 	Warmup      *CellWarmup               `json:"warmup"`
@@ -115,6 +122,12 @@ type CellWarmup struct {
 	Steady   bool     `json:"steady"`
 	Why      string   `json:"why"`     // what decided it
 	ColdMS   *float64 `json:"cold_ms"` // latency of the very first request
+	// What it took of the SUT: JIT compilers' CPU time, methods compiled, and CPU
+	// per request in its first and its last seconds. Null where it cannot be known.
+	JITSeconds  *float64 `json:"jit_s"`
+	JITCompiles *int64   `json:"jit_compiles"`
+	FirstCPUUS  *float64 `json:"first_cpu_us_per_request"`
+	LastCPUUS   *float64 `json:"last_cpu_us_per_request"`
 }
 
 // Settle is the quiet time before a window.
@@ -141,6 +154,7 @@ type Verdict struct {
 // Doubt is a reason not to trust a cell fully.
 type Doubt struct {
 	Kind      string `json:"kind"`
+	Metric    string `json:"metric,omitempty"` // name of the one [Metric] that it concerns; "": the whole cell
 	Evidence  string `json:"evidence"`
 	Threshold string `json:"threshold"`
 	Remedy    string `json:"remedy"`

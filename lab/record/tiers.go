@@ -14,6 +14,7 @@ type (
 	LoadConnections = loadgen.Connections
 	LoadRequests    = loadgen.Requests
 	LoadEngine      = loadgen.Engine
+	LoadOpen        = loadgen.Open
 	Latency         = loadgen.Latency
 	DownstreamStats = downstream.Stats
 )

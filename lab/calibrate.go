@@ -1,0 +1,72 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"loomlab/lab/record"
+)
+
+// calibrationWindow is how long a rung of the calibration is measured.
+const calibrationWindow = 3 * time.Second
+
+// calibrate measures the engine straight against the downstream at every rung,
+// once a run and before any SUT: the lab's own ceiling, and what it costs by
+// itself. It needs no warm-up beyond the lead-in: nothing here is compiled while
+// it runs. Without a downstream there is nothing to calibrate against, and a
+// calibration that fails stops no run.
+func (l *lab) calibrate(ctx context.Context) error {
+	if !l.plan.calibrates() {
+		return nil
+	}
+	one := 1.0
+	f := l.newFork(&PlannedSUT{Kind: KindURL, SUT: record.SUT{Name: record.Calibration, Calls: &one,
+		Path: l.plan.Experiment.Load.Path, Downstream: l.plan.Experiment.Downstream}}, 1, func(record.Point) {}) // the series is the SUTs'
+	defer f.close()
+	plan := *l.plan
+	plan.Experiment.Load.Duration = record.Duration(calibrationLength(time.Duration(plan.Experiment.Load.Duration), plan.Experiment.Quick))
+	f.plan, f.bare = &plan, true
+	if err := f.startDownstream(ctx); err != nil {
+		if ctx.Err() == nil {
+			l.observer.Warn(fmt.Sprintf("no calibration: %v", err))
+		}
+		return nil
+	}
+	f.url, f.prober = f.downURL, f.downProber
+	for _, connections := range plan.Experiment.Load.Connections {
+		cell := f.measure(ctx, job{CellKey: CellKey{SUT: record.Calibration, Fork: 1, Connections: connections, Round: 1}})
+		if ctx.Err() != nil {
+			return nil
+		}
+		if cell.Status != "ok" {
+			l.observer.Warn(fmt.Sprintf("calibration at %d connections: %s", connections, cell.Reason))
+		}
+		l.run.Calibration = append(l.run.Calibration, cell)
+	}
+	return l.dir.WriteRun(*l.run)
+}
+
+// calibrates tells whether the run begins with a calibration.
+func (p *Plan) calibrates() bool {
+	return p.Experiment.Downstream != nil && slices.ContainsFunc(p.SUTs, func(s PlannedSUT) bool { return s.Downstream != nil })
+}
+
+// calibrationLength is at most calibrationWindow, and no longer than the run's own windows.
+func calibrationLength(window time.Duration, quick bool) time.Duration {
+	if quick {
+		return min(window, time.Second)
+	}
+	return min(window, calibrationWindow)
+}
+
+// calibration is the cell of a rung; nil without a good one.
+func (l *lab) calibration(connections int) *record.Cell {
+	for i := range l.run.Calibration {
+		if c := &l.run.Calibration[i]; c.Connections == connections && c.Status == "ok" {
+			return c
+		}
+	}
+	return nil
+}

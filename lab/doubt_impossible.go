@@ -1,0 +1,63 @@
+package lab
+
+import (
+	"fmt"
+
+	"loomlab/lab/record"
+)
+
+// What cannot be (METHOD rule 10): whoever sees one of these has found a bug.
+
+const bugRemedy = "a bug of the lab, the downstream or the SUT: keep the run directory and report it; do not use the cell"
+
+func impossible(threshold, evidence string, a ...any) *record.Doubt {
+	return &record.Doubt{Kind: "impossible", Threshold: threshold, Evidence: fmt.Sprintf(evidence, a...), Remedy: bugRemedy}
+}
+
+// impossibleThroughput: each of N connections has at most T ÷ D + 1 answers in T.
+func impossibleThroughput(c record.Cell, about circumstances) *record.Doubt {
+	n, t, d := float64(c.Connections), c.Load.Seconds, about.delay.Seconds()
+	if d == 0 || !isClosed(c) || about.calls == nil || *about.calls < 1 {
+		return nil
+	}
+	limit := n * (t/d + 1)
+	if ok := float64(c.Load.Requests.OK); ok > limit {
+		return impossible("ok ≤ N × (T ÷ D + 1)", "%.0f ok > %.0f × (%.2f s ÷ %.3f s + 1) = %.0f", ok, n, t, d, limit)
+	}
+	return nil
+}
+
+// impossibleCalls: the SUT cannot have more answers than its downstream served.
+func impossibleCalls(c record.Cell, about circumstances) *record.Doubt {
+	if about.calls == nil || *about.calls == 0 || c.Downstream == nil {
+		return nil
+	}
+	need := float64(c.Load.Requests.OK) * *about.calls
+	if have := float64(c.Downstream.Answered) + float64(slots(c))**about.calls; need > have {
+		return impossible("ok × calls ≤ served by the downstream + N", "%.0f calls needed, %d served with %d connections",
+			need, c.Downstream.Answered, slots(c))
+	}
+	return nil
+}
+
+func impossibleMean(c record.Cell, _ circumstances) *record.Doubt {
+	l := c.Load.LatencyMS
+	if l == nil || l.Mean >= l.Min*0.999 && l.Mean <= l.Max*1.001 { // the histogram has 3 digits
+		return nil
+	}
+	return impossible("min ≤ mean ≤ max", "mean %.3f ms outside [%.3f, %.3f]", l.Mean, l.Min, l.Max)
+}
+
+// impossibleSlots: in a closed loop every connection is always waiting for
+// something, so the times of all outcomes add up to N × T.
+func impossibleSlots(c record.Cell, _ circumstances) *record.Doubt {
+	if c.Load.SlotSeconds == nil || !isClosed(c) || c.Load.Seconds == 0 {
+		return nil
+	}
+	n := *c.Load.SlotSeconds / c.Load.Seconds
+	if off := n/float64(c.Connections) - 1; off > 0.01 || off < -0.01 {
+		return impossible("slot time ÷ T = N ± 1 %", "%.1f s of slot time ÷ %.2f s = %.1f, not %d",
+			*c.Load.SlotSeconds, c.Load.Seconds, n, c.Connections)
+	}
+	return nil
+}

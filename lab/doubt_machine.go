@@ -1,0 +1,39 @@
+package lab
+
+import (
+	"fmt"
+	"strings"
+
+	"loomlab/lab/record"
+)
+
+// Shares of the machine that are too much for others to have taken.
+const (
+	strangersShare = 0.05 // of all cores
+	stealShare     = 0.01 // of all cores
+	throttledShare = 0.01 // of the time, on any core
+)
+
+// machineBusy: somebody else used the machine, or took a part of it away.
+func machineBusy(c record.Cell, about circumstances) *record.Doubt {
+	m := c.Machine
+	if m == nil || m.Seconds == 0 || about.cores == 0 {
+		return nil
+	}
+	all := m.Seconds * float64(about.cores)
+	var busy []string
+	if s := m.StrangersS; s != nil && !about.foreign && *s > strangersShare*all {
+		busy = append(busy, fmt.Sprintf("processes that are no tier used %.2f cores", *s/m.Seconds))
+	}
+	if s := m.StealS; s != nil && *s > stealShare*all {
+		busy = append(busy, fmt.Sprintf("the host of this virtual machine took %.2f cores away", *s/m.Seconds))
+	}
+	if s := m.ThrottledS; s != nil && *s > throttledShare*m.Seconds {
+		busy = append(busy, fmt.Sprintf("the CPU quota of the control group stopped it for %.2f s", *s))
+	}
+	if busy == nil {
+		return nil
+	}
+	return &record.Doubt{Kind: "machine-busy", Threshold: "others use below 5 % of the cores, the host takes below 1 %, no quota bites",
+		Evidence: strings.Join(busy, "; "), Remedy: "stop what else runs here (`loomlab doctor` looks for it), or use a machine of your own"}
+}
