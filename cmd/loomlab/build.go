@@ -14,7 +14,8 @@ func buildCommand() *cli.Command {
 		Name:  "build",
 		Usage: "build the Spring Boot apps, unpacked in the user's cache folder",
 		Description: "The jars are kept by source hash, Boot version and JDK, so a run builds them only once.\n" +
-			"It takes Maven on the PATH (else the Maven wrapper) and, the first time, the network.",
+			"It takes Maven on the PATH (else the Maven wrapper) and, the first time, the network.\n\n" +
+			"Exit status: 0 the jars are there; 2 usage, no JDK, or Maven failed; 129, 130 and 143 by signal.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "boot", Usage: "Spring Boot `VERSION`: 4.x or 3.5", Value: lab.DefaultBoot},
 			&cli.StringFlag{Name: "jdk", Usage: "`VERSION|PATH` of the JDK, 21 or newer (default: the newest found)"},

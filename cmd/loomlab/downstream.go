@@ -14,7 +14,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"loomlab/downstream"
-	"loomlab/loadgen/evloop"
 )
 
 func downstreamCommand() *cli.Command {
@@ -22,7 +21,8 @@ func downstreamCommand() *cli.Command {
 		Name:  "downstream",
 		Usage: "serve HTTP (and gRPC) that answers after a fixed delay, with the limits and faults of real downstreams",
 		Description: "Every path is answered after --delay, /delay/{ms} after that many milliseconds,\n" +
-			"/lab/stats at once with the server's own account. SIGINT or SIGTERM ends it with a last account.",
+			"/lab/stats at once with the server's own account. SIGINT or SIGTERM ends it with a last account.\n\n" +
+			"Exit status: 130 and 143 by signal; 2 usage, or the address is taken; 1 it failed while serving.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:8081", Usage: "`ADDRESS:PORT`; port 0 takes a free one"},
 			&cli.DurationFlag{Name: "delay", Value: 100 * time.Millisecond, Usage: "from the complete request to the first byte of the answer"},
@@ -42,7 +42,7 @@ func downstreamCommand() *cli.Command {
 			&cli.StringFlag{Name: "grpc", Usage: "`ADDRESS:PORT` of the gRPC service lab.Hello/Say"},
 			&cli.DurationFlag{Name: "grpc-delay", Usage: "delay of the gRPC service"},
 			&cli.IntFlag{Name: "loops", Usage: "event loops, a thread each (0: half the CPUs)"},
-			&cli.StringFlag{Name: "engine", Value: "auto", Usage: "event loop: " + strings.Join(evloop.Kinds, ", ")},
+			&cli.StringFlag{Name: "engine", Value: "auto", Usage: "event loop: auto, epoll or portable"},
 			&cli.DurationFlag{Name: "coalesce", Value: downstream.DefaultCoalesce, Usage: "oversleep the first due answer by so much, so that one wake-up serves several (0: not)"},
 			&cli.BoolFlag{Name: "json", Usage: "print the account as JSON lines: ready, stats once a second, exit"},
 		},

@@ -15,10 +15,11 @@ import (
 
 func listCommand() *cli.Command {
 	return &cli.Command{
-		Name:        "list",
-		Usage:       "list the experiments, the apps and the JDKs found",
-		Description: "For each experiment: its question, how long it takes, what it needs of the machine, and where it was published.",
-		Flags:       []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print one JSON document"}},
+		Name:  "list",
+		Usage: "list the experiments, the apps and the JDKs found",
+		Description: "For each experiment: its question, how long it takes, what it needs of the machine, and where it was published.\n\n" +
+			"Exit status: 0 listed; 2 usage.",
+		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print one JSON document"}},
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
 				return usagef("list takes no arguments, got %q", c.Args().First())

@@ -27,7 +27,8 @@ func loadCommand() *cli.Command {
 			"starts requests by the clock, whatever the answers do, and counts latency from the intended\n" +
 			"start. The window opens in live traffic: every connection is answered once, the first sends\n" +
 			"are spread over one latency, then comes a lead-in of max(2 s, 5 × mean latency).\n" +
-			"With -n exactly so many requests are sent, without a lead-in.",
+			"With -n exactly so many requests are sent, without a lead-in.\n\n" +
+			"Exit status: 0 measured; 1 nothing succeeded or fewer connections than asked; 2 usage; 130 and 143 by signal, with the result so far.",
 		HideHelpCommand: true,
 		OnUsageError:    func(_ *cli.Context, err error, _ bool) error { return usagef("load: %w", err) },
 		Flags:           loadFlags(),

@@ -23,7 +23,8 @@ func reportCommand() *cli.Command {
 		Usage:     "show a stored run again, in any format; starts nothing",
 		ArgsUsage: "[RUN]",
 		Description: "RUN is a run directory, its run.json, a {run, cells} document, or the name of a run under --dir;\n" +
-			"without it the last one.",
+			"without it the last one.\n\n" +
+			"Exit status: 0 shown; 1 it could not be written; 2 usage, or no such run.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "format", Usage: strings.Join(report.Formats, ", "), Value: report.Formats[0]},
 			&cli.StringFlag{Name: "o", Usage: "write to `FILE` instead of stdout"},

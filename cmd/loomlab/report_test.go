@@ -23,7 +23,7 @@ func TestReportFormats(t *testing.T) {
 	for format, want := range map[string]string{
 		"table":    "throughput, req/s",
 		"markdown": "| throughput, req/s |",
-		"csv":      "run,sut,fork,connections,rate,round,status,metric,unit,value,published,reason,doubts\n",
+		"csv":      "run,sut,fork,connections,rate,round,status,metric,unit,value,published,reason,doubts",
 		"json":     `"experiment": {`,
 		"bench":    "BenchmarkLoomlab/sut=platform/mode=closed/conns=1000 ",
 	} {

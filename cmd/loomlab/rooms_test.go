@@ -29,6 +29,7 @@ const rooms = `
 	probes              →
 	testdata            →
 	clock               →
+	bench               → lab, loadgen, downstream
 `
 
 // onlyTypes are arrows over which only result types go: of the imported package

@@ -80,6 +80,9 @@ func runExperiment(c *cli.Context) error {
 	if plan.Note != "" {
 		fmt.Fprintf(c.App.ErrWriter, "note: %s\n", plan.Note)
 	}
+	for _, s := range plan.Skipped {
+		fmt.Fprintf(c.App.ErrWriter, "note: %s is skipped: %s\n", s.Name, s.Reason)
+	}
 	if lacking := plan.Needs.Lacking(plan.Facts); len(lacking) > 0 {
 		return usagef("this machine cannot hold the run: %s", strings.Join(lacking, "; "))
 	}
@@ -144,7 +147,12 @@ func showRun(c *cli.Context, saved *record.Saved, path string) error {
 	if err := report.Write(c.App.Writer, "table", saved, report.TextOptions{Width: width, Color: tty}); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(c.App.Writer, "\nkept in %s; `loomlab report last` shows it again\n", filepath.ToSlash(path))
+	path = filepath.ToSlash(path)
+	again := "last"
+	if c.IsSet("out") {
+		again = path
+	}
+	_, err := fmt.Fprintf(c.App.Writer, "\nkept in %s; `loomlab report %s` shows it again\n", path, again)
 	return err
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// scriptJSON checks the last line of a file, a JSON object:
+// scriptJSON checks a file that is one JSON document, or else its last line:
 //
 //	json stdout requests.sent = 20
 //	json stdout latency_ms.p50 >= 10
@@ -20,10 +20,13 @@ func scriptJSON(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 4 {
 		ts.Fatalf("usage: json FILE PATH =|<=|>=|~ VALUE")
 	}
-	lines := strings.Split(strings.TrimSpace(ts.ReadFile(args[0])), "\n")
+	content := ts.ReadFile(args[0])
 	var value any
-	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &value); err != nil {
-		ts.Fatalf("%v in %.200q", err, lines[len(lines)-1])
+	if json.Unmarshal([]byte(content), &value) != nil {
+		lines := strings.Split(strings.TrimSpace(content), "\n")
+		if err := json.Unmarshal([]byte(lines[len(lines)-1]), &value); err != nil {
+			ts.Fatalf("%v in %.200q", err, lines[len(lines)-1])
+		}
 	}
 	for _, key := range strings.Split(args[1], ".") {
 		ok := false

@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"testing"
@@ -16,9 +18,19 @@ import (
 
 // TestMain lets the test binary be the command in the scripts.
 func TestMain(m *testing.M) {
+	// Scripts mostly wait: for windows, for settling, for a child's end.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
+	}
+	loomlab := func() {
+		os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	}
 	testscript.Main(m, map[string]func(){
-		"loomlab": func() {
-			os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+		"loomlab": loomlab,
+		// The same where no well-known folder holds a JDK; JAVA_HOME and PATH count.
+		"loomlab-alone": func() {
+			jdkRoot = "/nonexistent"
+			loomlab()
 		},
 	})
 }
@@ -26,9 +38,12 @@ func TestMain(m *testing.M) {
 // TestScripts runs testdata/script/*.txt. Beside testscript's own they have
 //
 //	$PORT, $PORT2    free ports of loopback
+//	$BIN             the folder of the command loomlab alone
 //	ready URL        waits until a GET of URL is answered
 //	status N cmd…    runs a command and wants this exit status
-//	json FILE EXPR…  see jsonCheck
+//	json FILE EXPR…  see scriptJSON
+//	accounted FILE N see scriptAccounted
+//	nothing-left     wants no process that the script has started to be there
 func TestScripts(t *testing.T) {
 	if files, _ := filepath.Glob("testdata/script/*.txt"); len(files) == 0 {
 		t.Fatal("no scripts")
@@ -43,12 +58,20 @@ func TestScripts(t *testing.T) {
 				}
 				env.Setenv(name, strconv.Itoa(port))
 			}
+			loomlab, err := exec.LookPath("loomlab")
+			if err != nil {
+				return err
+			}
+			env.Setenv("BIN", filepath.Dir(loomlab))
+			env.Setenv(scriptMark, env.WorkDir)
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"ready":  scriptReady,
-			"status": scriptStatus,
-			"json":   scriptJSON,
+			"ready":        scriptReady,
+			"status":       scriptStatus,
+			"json":         scriptJSON,
+			"accounted":    scriptAccounted,
+			"nothing-left": scriptNothingLeft,
 		},
 	})
 }

@@ -20,7 +20,8 @@ func standinCommand() *cli.Command {
 		Usage: "a small system under test that behaves like thread-per-request, virtual threads or an event loop",
 		Description: "Serves GET /call (one GET to the downstream), /hello, /io-test (the downstream's /delay/100) and\n" +
 			"/lab/exceptions (counts as JSON) until a signal ends it. The flags from --cpu-per-request on are faults:\n" +
-			"each gives the stand-in a bottleneck whose name is known.",
+			"each gives the stand-in a bottleneck whose name is known.\n\n" +
+			"Exit status: 130 and 143 by signal; 2 usage, or the address is taken; 137 by --exit-after.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:8080", Usage: "`HOST:PORT` to serve on; port 0 takes a free one"},
 			&cli.StringFlag{Name: "model", Value: "threads", Usage: "threads, goroutines or event-loop"},
