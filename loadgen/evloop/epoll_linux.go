@@ -123,7 +123,8 @@ func (l *epollLoop) Run(h Handler) error {
 		if len(l.unread) > 0 || len(l.broken) > 0 {
 			next = now // left behind by Due
 		}
-		n, err := l.poll.wait(l.epfd, l.events[:], now, next)
+		// Due may have worked for a while: waiting is measured from here.
+		n, err := l.poll.wait(l.epfd, l.events[:], clock.Now(), next)
 		if err != nil {
 			return wrap("epoll_pwait2", err)
 		}

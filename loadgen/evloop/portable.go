@@ -109,7 +109,7 @@ func (l *portableLoop) Run(h Handler) error {
 		case next == clock.Never:
 			<-l.notify
 		default:
-			timer.Reset(next.Sub(now))
+			timer.Reset(next.Sub(clock.Now()))
 			select {
 			case <-l.notify:
 			case <-timer.C:
