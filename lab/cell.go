@@ -43,8 +43,9 @@ type window struct {
 	last           *secondMark
 	opened, closed float64 // clock seconds; 0: not yet
 	before, after  *record.DownstreamStats
-	endRSS         *int64 // at the window's end, connections open
-	peakRSS        *int64 // since the load began
+	endRSS         *int64                  // at the window's end, connections open
+	peakRSS        *int64                  // since the load began
+	waiting        [2]*record.AcceptQueues // at the window's two ends
 	result         *record.LoadResult
 	resultErr      error
 }
@@ -66,6 +67,7 @@ func (f *fork) measure(ctx context.Context, j job) record.Cell {
 	if j.warm {
 		f.unsteady = "the warm-up did not come to its end"
 	}
+	f.gauge.begin()
 	f.watch.begin(record.Point{SUT: j.SUT, Fork: j.Fork, Connections: j.Connections, Round: j.Round, Phase: "settle"})
 	w.say("settling")
 	w.cell.Settle = f.settle(ctx)
@@ -170,12 +172,14 @@ func (w *window) line(b []byte) {
 	case e.Event == "window" && e.State == "open":
 		w.f.watch.takeDetailed()
 		w.before = w.f.downstreamStats()
+		w.waiting[0] = w.f.acceptQueues()
 		w.opened = e.At
 		w.f.watch.phase("window")
 		w.say("window")
 	case e.Event == "window":
 		w.f.watch.takeDetailed()
 		w.after = w.f.downstreamStats()
+		w.waiting[1] = w.f.acceptQueues()
 		w.closed = e.At
 		w.endRSS, w.peakRSS = w.f.rss(), w.f.peakRSS()
 		w.f.watch.phase("drain")
@@ -274,12 +278,8 @@ func (w *window) finish(ctx context.Context, exceptions map[string]int64) {
 	}
 	w.joinProbes()
 	w.joinWarmup()
-	if w.before != nil && w.after != nil {
-		d := w.after.Sub(*w.before)
-		c.Downstream = &d
-	} else if w.f.down != nil {
-		c.Unavailable["downstream"] = "its account could not be read at both ends of the window"
-	}
+	w.joinDownstream()
+	c.AcceptQueue = lasting(w.waiting[0], w.waiting[1])
 	w.joinExceptions(ctx, exceptions)
 	c.Ceilings = w.f.ceilings(*c)
 	c.Doubts = doubts(*c, w.f.circumstances(w.job))
@@ -287,6 +287,9 @@ func (w *window) finish(ctx context.Context, exceptions map[string]int64) {
 		if reason := invalid(c.Load); reason != "" {
 			c.Status, c.Reason = "failed", reason
 		}
+	}
+	if !w.f.bare {
+		c.Verdict = verdict(*c, w.f.evidence(*c))
 	}
 }
 

@@ -39,6 +39,7 @@ type fork struct {
 	unsteady   string            // why the last warm-up gave up; "" when it ended steady
 	hasLab     bool              // the SUT answers /lab/…
 	info       map[string]string // what it says of itself there
+	gauge      gauge             // of the downstream
 	broken     string
 	neverReady bool
 }
@@ -128,6 +129,7 @@ func (f *fork) startDownstream(ctx context.Context) error {
 func (f *fork) inFlight(line []byte) {
 	var s record.DownstreamStats
 	if json.Unmarshal(line, &s) == nil && s.Event == "stats" {
+		f.gauge.add(s)
 		f.watch.report(func(p *record.Point) { p.Tier, p.InFlight, p.InFlightMax = "downstream", &s.InFlight, &s.InFlightMax })
 	}
 }

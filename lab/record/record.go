@@ -102,10 +102,12 @@ type Cell struct {
 	Status      string                    `json:"status"` // ok, failed, skipped, interrupted
 	Reason      string                    `json:"reason"`
 	Load        *loadgen.Result           `json:"load"`
-	Probes      map[string]*probes.Window `json:"probes"`     // by tier; of a SUT, rss_bytes.max is the peak since this cell's load began
-	Machine     *probes.MachineWindow     `json:"machine"`    // what else went on: strangers, steal, drops, …
-	Downstream  *downstream.Stats         `json:"downstream"` // difference over the window
-	Exceptions  map[string]int64          `json:"exceptions"` // "Exception <- root cause: message" → count, inside the SUT
+	Probes      map[string]*probes.Window `json:"probes"`       // by tier; of a SUT, rss_bytes.max is the peak since this cell's load began
+	Machine     *probes.MachineWindow     `json:"machine"`      // what else went on: strangers, steal, drops, …
+	Downstream  *downstream.Stats         `json:"downstream"`   // difference over the window
+	InFlight    *InFlight                 `json:"in_flight"`    // the downstream's gauge
+	AcceptQueue *AcceptQueues             `json:"accept_queue"` // null where it cannot be read
+	Exceptions  map[string]int64          `json:"exceptions"`   // "Exception <- root cause: message" → count, inside the SUT
 	Warmup      *CellWarmup               `json:"warmup"`
 	Settle      *Settle                   `json:"settle"`
 	Ceilings    []Ceiling                 `json:"ceilings"`

@@ -1,0 +1,259 @@
+package lab
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"loomlab/lab/record"
+)
+
+// evidence is what a verdict may look at beside the cell.
+type evidence struct {
+	delay  time.Duration // nominal, of one call of the downstream; 0: there is none
+	varied bool          // the downstream is told to vary it, or to fail
+	calls  *float64      // downstream calls per request; nil: unknown
+	limits record.Limits // declared, or told by the SUT; 0: none known
+	cores  int           // of the machine; 0: unknown
+	// cpus is how many CPUs each tier may use; 0 or absent: unknown.
+	cpus map[string]int
+}
+
+// verdictRules are small and pure; the first that speaks is the verdict. What
+// spoils the measurement stands first, then what the downstream's gauge shows,
+// then CPUs, then what can only be guessed from what is left.
+var verdictRules = []func(*figures) *record.Verdict{
+	localPorts, downstreamConnections, connectionCap, acceptQueue,
+	outOfMemory, downstreamFaults, manyErrors, collecting,
+	declaredPool, downstreamSlow, clientLimited,
+	engineBusy, engineStarved, ownCPU, hotThread, machineCPU, downstreamStarved,
+	delayedACK, oneAtATime, hiddenPool,
+}
+
+// verdict names what held a measured cell back. It is nil for a cell without
+// figures. It says unknown rather than guess, and is sure only where the
+// evidence leaves nothing else.
+func verdict(c record.Cell, about evidence) *record.Verdict {
+	if c.Load == nil || c.Load.Seconds <= 0 || c.Status == "interrupted" {
+		return nil
+	}
+	f := figuresOf(c, about)
+	for _, rule := range verdictRules {
+		if v := rule(f); v != nil {
+			v.Text = f.head() + v.Text
+			return v
+		}
+	}
+	return &record.Verdict{Kind: record.VerdictUnknown, Text: f.head() + f.unknown(), Evidence: f.utilisation()}
+}
+
+// figures are a cell's numbers in the units of the arithmetic: seconds, requests
+// per second, cores. What is not known is 0.
+type figures struct {
+	cell    record.Cell
+	about   evidence
+	n       float64 // requests that can be in flight at once
+	seconds float64
+	ok      float64 // per second
+	bad     float64 // share of the outcomes
+	latency float64 // mean, of an ok answer
+	served  float64 // of a request in the downstream, all its calls together
+	flight  float64 // mean number in flight in the downstream
+	peak    float64 // its highest second
+	sut     tierFigures
+	load    tierFigures
+	down    tierFigures
+	others  float64 // cores that strangers used
+}
+
+// tierFigures are a tier's CPU: cores used, cores waited for, and the share of
+// the time that its busiest thread ran.
+type tierFigures struct {
+	known       bool
+	cores, wait float64
+	hottest     float64
+	group       string // that the busiest thread belongs to
+	threads     int64
+	cpus        float64 // that it may use
+}
+
+func figuresOf(c record.Cell, about evidence) *figures {
+	l := c.Load
+	f := &figures{cell: c, about: about, seconds: l.Seconds, n: float64(c.Connections)}
+	if f.n == 0 {
+		f.n = float64(l.Connections.Established)
+	}
+	r := l.Requests
+	f.ok = float64(r.OK) / l.Seconds
+	if bad := float64(r.Non2xx + r.Errors.Total()); bad > 0 {
+		f.bad = bad / (bad + float64(r.OK))
+	}
+	if l.LatencyMS != nil {
+		f.latency = l.LatencyMS.Mean / 1e3
+	}
+	if g := c.InFlight; g != nil {
+		f.flight, f.peak = g.Mean, float64(g.Peak())
+		if g.ServedMS != nil && about.calls != nil {
+			f.served = *g.ServedMS / 1e3 * *about.calls
+		}
+	}
+	f.sut, f.load, f.down = f.tier(record.TierSUT), f.tier(record.TierLoad), f.tier(record.TierDownstream)
+	if m := c.Machine; m != nil && m.StrangersS != nil && m.Seconds > 0 {
+		f.others = *m.StrangersS / m.Seconds
+	}
+	return f
+}
+
+func (f *figures) tier(name string) tierFigures {
+	t := tierFigures{cpus: float64(f.about.cpus[name])}
+	if t.cpus == 0 {
+		t.cpus = float64(f.about.cores)
+	}
+	p := f.cell.Probes[name]
+	if p == nil || p.Cores == nil {
+		return t
+	}
+	t.known, t.cores = true, *p.Cores
+	if p.RunDelayS != nil {
+		t.wait = *p.RunDelayS / f.seconds
+	}
+	for _, g := range p.Groups {
+		if share := g.MaxCPUS / f.seconds; share > t.hottest {
+			t.hottest, t.group = share, g.Name
+		}
+	}
+	if p.Threads != nil {
+		t.threads = p.Threads.Peak
+	}
+	return t
+}
+
+// closed says that every connection always waits for something.
+func (f *figures) closed() bool { return f.cell.Load.Mode == "closed" }
+
+// own is the time of a mean request outside the downstream.
+func (f *figures) own() float64 { return f.latency - f.served }
+
+// share is how much of a mean request's time is spent in the downstream.
+func (f *figures) share() float64 {
+	if f.latency == 0 {
+		return 0
+	}
+	return f.served / f.latency
+}
+
+// Shares from which on a CPU counts as used up.
+const (
+	cpuFull = 0.90
+	cpuSure = 0.95
+)
+
+// sutFull says that the SUT uses up the CPUs that it may use.
+func (f *figures) sutFull() bool {
+	return f.sut.known && f.sut.cpus > 0 && f.sut.cores >= cpuFull*f.sut.cpus
+}
+
+// used is how many cores are busy.
+func (f *figures) used() float64 { return f.sut.cores + f.load.cores + f.down.cores + f.others }
+
+// machineFull says that all cores of the machine are busy.
+func (f *figures) machineFull() bool {
+	return f.about.cores > 0 && f.used() >= cpuFull*float64(f.about.cores)
+}
+
+// sutIdle says that it is not for want of a CPU that the SUT does no more:
+// whatever the machine does, its threads neither run nor wait to run.
+func (f *figures) sutIdle() bool {
+	return f.sut.known && f.sut.cpus > 0 && f.sut.demand() < 0.75*f.sut.cpus
+}
+
+// demand is how many CPUs a tier would have used, had it had them.
+func (t tierFigures) demand() float64 { return t.cores + t.wait }
+
+// head names the cell.
+func (f *figures) head() string {
+	if f.cell.Rate > 0 {
+		return fmt.Sprintf("%s at %s/s offered: ", f.cell.SUT, number(f.cell.Rate))
+	}
+	return fmt.Sprintf("%s at %d: ", f.cell.SUT, f.cell.Connections)
+}
+
+// queue is the arithmetic of those that wait for one of limit places.
+func (f *figures) queue(limit float64) string {
+	if !f.closed() || f.latency == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("; by Little's law %s = %s/s × %s s", number(f.n), number(f.ok), number3(f.latency))
+	if waiting := f.n - limit; waiting >= 1 {
+		text += fmt.Sprintf(", so about %s requests wait in a queue", number3(waiting))
+	}
+	return text
+}
+
+// unknown says what was looked at.
+func (f *figures) unknown() string {
+	if f.served > 0 {
+		return fmt.Sprintf("what holds it back is unknown. Of %s a request spends %s in the downstream and %s elsewhere, and nothing that the lab can see is used up.",
+			millis(f.latency), millis(f.served), millis(f.own()))
+	}
+	return "what holds it back is unknown: nothing that the lab can see is used up."
+}
+
+// utilisation is the evidence about CPUs, for every verdict that rests on them.
+func (f *figures) utilisation() string {
+	var parts []string
+	for _, t := range []struct {
+		name string
+		tierFigures
+	}{{"SUT", f.sut}, {"load engine", f.load}, {"downstream", f.down}} {
+		if t.known {
+			parts = append(parts, fmt.Sprintf("%s %s of %s cores (waiting: %s)", t.name, number3(t.cores), number(t.cpus), number3(t.wait)))
+		}
+	}
+	if f.cell.Machine != nil && f.cell.Machine.StrangersS != nil {
+		parts = append(parts, fmt.Sprintf("others %s", number3(f.others)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// gauge is the evidence of the downstream's gauge.
+func (f *figures) gauge() string {
+	g := f.cell.InFlight
+	if g == nil {
+		return ""
+	}
+	peaks := make([]string, len(g.Peaks))
+	for i, n := range g.Peaks {
+		peaks[i] = strconv.FormatInt(n, 10)
+	}
+	return fmt.Sprintf("in flight in the downstream: mean %s, highest in each second %s", number3(g.Mean), strings.Join(peaks, ", "))
+}
+
+// flat says that the gauge has one highest value, second after second.
+func (f *figures) flat() bool {
+	g := f.cell.InFlight
+	if g == nil || len(g.Peaks) < 2 {
+		return false
+	}
+	return float64(slices.Max(g.Peaks)-slices.Min(g.Peaks)) <= max(0.01*f.peak, 0)
+}
+
+// number3 writes three digits that count, for figures of a measurement.
+func number3(v float64) string {
+	if v >= 1000 {
+		return number(v)
+	}
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64)
+	if err != nil {
+		return "n/a"
+	}
+	return number(rounded)
+}
+
+// millis writes seconds as milliseconds.
+func millis(seconds float64) string { return number3(seconds*1e3) + " ms" }
+
+// percent writes a share.
+func percent(share float64) string { return strconv.FormatFloat(100*share, 'f', 0, 64) + " %" }

@@ -1,0 +1,170 @@
+package lab
+
+import (
+	"net"
+	"net/url"
+	"strconv"
+	"sync"
+	"time"
+
+	"loomlab/lab/record"
+	"loomlab/probes"
+)
+
+// gauge keeps the downstream's JSON lines, one a second. Their in_flight_max is
+// the highest value in the second before.
+type gauge struct {
+	mu    sync.Mutex
+	lines []record.DownstreamStats
+}
+
+// gaugeKeep bounds what is kept, in seconds: the longest windows that people measure.
+const gaugeKeep = 600
+
+func (g *gauge) add(s record.DownstreamStats) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.lines) == gaugeKeep {
+		g.lines = g.lines[1:]
+	}
+	g.lines = append(g.lines, s)
+}
+
+// begin drops the lines of the cell before.
+func (g *gauge) begin() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.lines = nil
+}
+
+// between are the lines of the seconds in a window. The second in which it
+// opened counts: the load is the same in the lead-in.
+func (g *gauge) between(open, close float64) []record.DownstreamStats {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var lines []record.DownstreamStats
+	for _, s := range g.lines {
+		if s.At-1 >= open-leadIn && s.At <= close {
+			lines = append(lines, s)
+		}
+	}
+	return lines
+}
+
+// leadIn is how much of the time before a window is surely under its load.
+const leadIn = 1.5
+
+// joinDownstream takes the difference of the downstream's account over the
+// window, and summarises its gauge.
+func (w *window) joinDownstream() {
+	c := &w.cell
+	if w.f.down == nil {
+		return
+	}
+	lines := w.f.gauge.between(w.opened, w.closed)
+	if n := len(lines); (w.before == nil || w.after == nil) && n >= 2 {
+		// It does not even serve us, but it prints: a second more or less.
+		w.before, w.after = &lines[0], &lines[n-1]
+	}
+	if w.before == nil || w.after == nil || w.after.At <= w.before.At {
+		c.Unavailable["downstream"] = "its account could not be read at both ends of the window"
+		return
+	}
+	d := w.after.Sub(*w.before)
+	c.Downstream = &d
+	seconds := w.after.At - w.before.At
+	g := &record.InFlight{Mean: d.InFlightS / seconds, Peaks: make([]int64, len(lines)), Evenness: d.Evenness(seconds)}
+	for i := range lines {
+		g.Peaks[i] = lines[i].InFlightMax
+	}
+	if d.Answered > 0 {
+		ms := d.InFlightS / float64(d.Answered) * 1e3
+		g.ServedMS = &ms
+	}
+	c.InFlight = g
+}
+
+// acceptQueues counts who waits to be accepted by the SUT and the downstream now.
+func (f *fork) acceptQueues() *record.AcceptQueues {
+	fs := probes.NewFS("/")
+	read := func(base string) *int64 {
+		u, err := url.Parse(base)
+		if err != nil {
+			return nil
+		}
+		_, text, err := net.SplitHostPort(u.Host)
+		if err != nil {
+			return nil
+		}
+		port, err := strconv.Atoi(text)
+		if err != nil {
+			return nil
+		}
+		n, err := fs.AcceptQueue(port)
+		if err != nil {
+			return nil // a SUT elsewhere, or no Linux
+		}
+		return &n
+	}
+	q := &record.AcceptQueues{SUT: read(f.url)}
+	if f.down != nil {
+		q.Downstream = read(f.downURL)
+	}
+	if q.SUT == nil && q.Downstream == nil {
+		return nil
+	}
+	return q
+}
+
+// lasting keeps of two readings what waited at both: a server that is only slow
+// to accept has other moments.
+func lasting(a, b *record.AcceptQueues) *record.AcceptQueues {
+	if a == nil || b == nil {
+		return nil
+	}
+	fewer := func(x, y *int64) *int64 {
+		if x == nil || y == nil {
+			return nil
+		}
+		n := min(*x, *y)
+		return &n
+	}
+	return &record.AcceptQueues{SUT: fewer(a.SUT, b.SUT), Downstream: fewer(a.Downstream, b.Downstream)}
+}
+
+// evidence is what a verdict on a cell of this fork may rest on.
+func (f *fork) evidence(c record.Cell) evidence {
+	about := evidence{calls: f.calls(c), limits: knownLimits(f.sut.Limits, f.info), cores: f.plan.Facts.Cores, cpus: map[string]int{}}
+	if d := f.sut.Downstream; d != nil {
+		about.delay, about.varied = time.Duration(d.Delay), d.Jitter != "" || len(d.Faults) > 0
+	}
+	fs := probes.NewFS("/")
+	for name, t := range map[string]*tier{record.TierSUT: f.app, record.TierDownstream: f.down} {
+		if t == nil {
+			continue
+		}
+		if cpus, err := fs.AllowedCPUs(t.pid); err == nil {
+			about.cpus[name] = len(cpus)
+		}
+	}
+	if list := f.plan.launcher(record.TierLoad).cpus; list != "" {
+		if cpus, err := probes.ParseCPUList(list); err == nil {
+			about.cpus[record.TierLoad] = len(cpus)
+		}
+	}
+	return about
+}
+
+// knownLimits adds to the declared limits what the SUT says of itself.
+func knownLimits(declared record.Limits, info map[string]string) record.Limits {
+	for key, limit := range map[string]*int{
+		"tomcat_max_threads": &declared.Workers, "client_pool": &declared.ClientPool, "tomcat_max_connections": &declared.MaxConnections,
+	} {
+		if n, err := strconv.Atoi(info[key]); err == nil && n > 0 {
+			*limit = n // what is in force
+		} else if info[key] == "unlimited" {
+			*limit = 0
+		}
+	}
+	return declared
+}
