@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"fmt"
+	"os/exec"
 	"slices"
 	"time"
 
@@ -18,7 +19,7 @@ const calibrationWindow = 3 * time.Second
 // it runs. Without a downstream there is nothing to calibrate against, and a
 // calibration that fails stops no run.
 func (l *lab) calibrate(ctx context.Context) error {
-	if !l.plan.calibrates() {
+	if !l.plan.calibrates() || !slices.ContainsFunc(l.plan.SUTs, startable) {
 		return nil
 	}
 	one := 1.0
@@ -51,6 +52,16 @@ func (l *lab) calibrate(ctx context.Context) error {
 // calibrates tells whether the run begins with a calibration.
 func (p *Plan) calibrates() bool {
 	return p.Experiment.Downstream != nil && slices.ContainsFunc(p.SUTs, func(s PlannedSUT) bool { return s.Downstream != nil })
+}
+
+// startable is false for a command that is certainly not there: whoever mistyped
+// it need not wait for a calibration to learn so.
+func startable(s PlannedSUT) bool {
+	if len(s.Words) == 0 || placeholderPattern.MatchString(s.Words[0]) {
+		return true
+	}
+	_, err := exec.LookPath(s.Words[0])
+	return err == nil
 }
 
 // calibrationLength is at most calibrationWindow, and no longer than the run's own windows.
