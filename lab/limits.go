@@ -7,52 +7,24 @@ import (
 	"loomlab/lab/record"
 )
 
-// Names of the limits table's rows. Defaults are the commonest hidden limits
-// (METHOD rule 16), and a difference in what is not the subject spoils a
-// comparison (rule 15), so both stand side by side for all SUTs.
-const (
-	limitWorkers        = "worker threads"
-	limitMaxConnections = "max connections"
-	limitAccept         = "accept queue"
-	limitKeepAlive      = "requests per connection"
-	limitKeepAliveMS    = "keep-alive, ms"
-	limitServer         = "server"
-	limitClient         = "client"
-	limitClientPool     = "client pool"
-	limitClientPending  = "client pending"
-	limitClientVersion  = "client HTTP version"
-	limitClientExecutor = "client executor"
-	limitLoops          = "event loops"
-	limitCarriers       = "carrier threads"
-	limitTransport      = "transport"
-	limitAllocator      = "allocator"
-	limitDBPool         = "db pool"
-	limitHeap           = "heap, MB"
-	limitGC             = "collector"
-	limitJDK            = "JDK"
-	limitCPUs           = "CPUs seen"
-	limitBoot           = "Spring Boot"
-	limitFlags          = "JVM flags"
-)
-
 // infoRows says under which row a key of /lab/info stands.
 var infoRows = map[string]string{
-	"tomcat_max_threads":         limitWorkers,
-	"tomcat_max_connections":     limitMaxConnections,
-	"tomcat_accept_count":        limitAccept,
-	"tomcat_keep_alive_requests": limitKeepAlive,
-	"tomcat_keep_alive_ms":       limitKeepAliveMS,
-	"server":                     limitServer,
-	"client_factory":             limitClient,
-	"client_pool":                limitClientPool,
-	"client_pending":             limitClientPending,
-	"client_http_version":        limitClientVersion,
-	"client_executor":            limitClientExecutor,
-	"netty_loops":                limitLoops,
-	"netty_transport":            limitTransport,
-	"netty_allocator":            limitAllocator,
-	"processors":                 limitCPUs,
-	"boot":                       limitBoot,
+	"tomcat_max_threads":         record.LimitWorkers,
+	"tomcat_max_connections":     record.LimitMaxConnections,
+	"tomcat_accept_count":        record.LimitAccept,
+	"tomcat_keep_alive_requests": record.LimitKeepAlive,
+	"tomcat_keep_alive_ms":       record.LimitKeepAliveMS,
+	"server":                     record.LimitServer,
+	"client_factory":             record.LimitClient,
+	"client_pool":                record.LimitClientPool,
+	"client_pending":             record.LimitClientPending,
+	"client_http_version":        record.LimitClientVersion,
+	"client_executor":            record.LimitClientExecutor,
+	"netty_loops":                record.LimitLoops,
+	"netty_transport":            record.LimitTransport,
+	"netty_allocator":            record.LimitAllocator,
+	"processors":                 record.LimitCPUs,
+	"boot":                       record.LimitBoot,
 }
 
 // limits enters a SUT into the limits table of the run, once.
@@ -69,8 +41,8 @@ func (l *lab) limits(s *PlannedSUT, start record.Start, info map[string]string) 
 // command line says, and over both what is in force, as app and JVM tell it.
 func limitsOf(s *PlannedSUT, start record.Start, info map[string]string) map[string]string {
 	rows := map[string]string{}
-	for row, n := range map[string]int{limitWorkers: s.Limits.Workers, limitMaxConnections: s.Limits.MaxConnections,
-		limitClientPool: s.Limits.ClientPool, limitDBPool: s.Limits.DBPool} {
+	for row, n := range map[string]int{record.LimitWorkers: s.Limits.Workers, record.LimitMaxConnections: s.Limits.MaxConnections,
+		record.LimitClientPool: s.Limits.ClientPool, record.LimitDBPool: s.Limits.DBPool} {
 		if n > 0 {
 			rows[row] = fmt.Sprint(n)
 		}
@@ -84,8 +56,8 @@ func limitsOf(s *PlannedSUT, start record.Start, info map[string]string) map[str
 		}
 	}
 	if info["server_virtual"] == "true" { // carriers matter to virtual threads alone
-		rows[limitWorkers] = "virtual threads"
-		rows[limitCarriers] = info["carriers"]
+		rows[record.LimitWorkers] = "virtual threads"
+		rows[record.LimitCarriers] = info["carriers"]
 	}
 	if j := start.JVM; j != nil {
 		jvmRows(rows, j)
@@ -95,7 +67,7 @@ func limitsOf(s *PlannedSUT, start record.Start, info map[string]string) map[str
 
 // standinRows reads the flags of a stand-in's command line.
 func standinRows(rows map[string]string, argv []string) {
-	names := map[string]string{"--workers": limitWorkers, "--pool": limitClientPool, "--max-conns": limitMaxConnections, "--backlog": limitAccept}
+	names := map[string]string{"--workers": record.LimitWorkers, "--pool": record.LimitClientPool, "--max-conns": record.LimitMaxConnections, "--backlog": record.LimitAccept}
 	for i, word := range argv {
 		name, value, joined := strings.Cut(word, "=")
 		if !joined && i+1 < len(argv) {
@@ -108,7 +80,7 @@ func standinRows(rows map[string]string, argv []string) {
 }
 
 func jvmRows(rows map[string]string, j *record.StartJVM) {
-	rows[limitJDK], rows[limitGC] = j.Version, j.Collector
+	rows[record.LimitJDK], rows[record.LimitCollector] = j.Version, j.Collector
 	var heap, other []string
 	for _, flag := range j.Flags {
 		size, isMax := strings.CutPrefix(flag, "-Xmx")
@@ -132,9 +104,9 @@ func jvmRows(rows map[string]string, j *record.StartJVM) {
 		}
 	}
 	if heap != nil {
-		rows[limitHeap] = strings.Join(heap, " to ")
+		rows[record.LimitHeap] = strings.Join(heap, " to ")
 	}
 	if other != nil {
-		rows[limitFlags] = strings.Join(other, " ")
+		rows[record.LimitJVMFlags] = strings.Join(other, " ")
 	}
 }

@@ -32,10 +32,11 @@ func Build(saved *record.Saved) *Table {
 	t.Title = escape(orElse(b.exp.Title, b.exp.Name, "unnamed experiment"))
 	t.About = about(saved)
 	t.Columns = b.columns()
-	t.Starts = b.starts()
+	t.Starts, t.Limits = b.starts(), b.limits()
 	for _, rung := range b.rungs() {
 		t.Rungs = append(t.Rungs, b.rung(rung))
 	}
+	b.condenseDoubts()
 	b.hideRows()
 	b.legend()
 	for _, c := range saved.Run.Claims {
@@ -115,14 +116,13 @@ func (b *builder) rung(rung record.Rung) Block {
 }
 
 func rungTitle(r record.Rung) string {
-	title := fmt.Sprintf("%d connections", r.Connections)
-	if r.Connections == 1 {
-		title = "1 connection"
+	switch {
+	case r.Rate != 0: // an open loop opens as many connections as it takes
+		return plain(r.Rate) + "/s offered"
+	case r.Connections == 1:
+		return "1 connection"
 	}
-	if r.Rate != 0 {
-		title += fmt.Sprintf(", %s/s offered", plain(r.Rate))
-	}
-	return title
+	return fmt.Sprintf("%d connections", r.Connections)
 }
 
 // cell collects the points of one metric. What is wrong with the windows as a
@@ -130,7 +130,7 @@ func rungTitle(r record.Rung) string {
 func (b *builder) cell(m record.Metric, sut string, rung record.Rung, cells, pooled []*record.Cell) Cell {
 	var c Cell
 	main := m.Name == record.Throughput
-	for _, slot := range b.slots(cells) {
+	for _, slot := range b.slots(rung, cells) {
 		p := Point{Fork: slot.fork, Round: slot.round, Status: missing}
 		switch w := slot.cell; {
 		case w == nil:
@@ -178,10 +178,11 @@ type slot struct {
 	cell        *record.Cell
 }
 
-// slots are the windows that the experiment asked for, with those that exist.
-func (b *builder) slots(cells []*record.Cell) []slot {
+// slots are the windows that the experiment asked for, with those that exist. At
+// equal rate it asked for none: the first fork only finds the rate.
+func (b *builder) slots(rung record.Rung, cells []*record.Cell) []slot {
 	var slots []slot
-	for fork := 1; fork <= max(1, b.exp.Forks); fork++ {
+	for fork := 1; fork <= max(1, b.exp.Forks) && rung.Rate == 0; fork++ {
 		for round := 1; round <= max(1, b.exp.Load.Rounds); round++ {
 			slots = append(slots, slot{fork: fork, round: round})
 		}

@@ -9,12 +9,12 @@ import (
 )
 
 // doubtNotes notes the doubts of a SUT's windows at the row they concern: those
-// about the tail at p99, all others at the throughput. Doubts of one kind share
+// about one figure at its row, all others at the throughput. Doubts of one kind share
 // a footnote, which lists the cells with their evidence.
 func (b *builder) doubtNotes(m record.Metric, sut string, rung record.Rung, cells []*record.Cell) []int {
 	var numbers []int
 	for _, kind := range doubtKinds(cells) {
-		if doubtRow(kind) != m.Name {
+		if doubtRow(kind, cells) != m.Name {
 			continue
 		}
 		number := b.doubtNote(kind, cells)
@@ -25,11 +25,39 @@ func (b *builder) doubtNotes(m record.Metric, sut string, rung record.Rung, cell
 	return numbers
 }
 
-func doubtRow(kind string) string {
-	if strings.HasPrefix(kind, "p99") || kind == "heavy-tail" {
+// doubtRow is the figure that a kind of doubt concerns; one about the cell as a
+// whole stands at the throughput, where everybody looks.
+func doubtRow(kind string, cells []*record.Cell) string {
+	for _, c := range cells {
+		for _, d := range c.Doubts {
+			if d.Kind == kind && d.Metric != "" {
+				return d.Metric
+			}
+		}
+	}
+	if strings.HasPrefix(kind, "p99") || kind == "heavy-tail" { // records that do not name the figure
 		return record.P99
 	}
 	return record.Throughput
+}
+
+// condenseDoubts says a doubt that hangs over every cell once, with one instance
+// of it: the list would hide what is special. JSON and CSV have each.
+func (b *builder) condenseDoubts() {
+	groups := 0
+	for _, sut := range b.table.Columns {
+		for _, block := range b.table.Rungs {
+			if len(record.Measured(b.saved.At(sut, block.Rung))) > 0 {
+				groups++
+			}
+		}
+	}
+	for key, number := range b.notes {
+		note := &b.table.Notes[number-1]
+		if strings.HasPrefix(key, doubtKey) && groups > 2 && len(note.Items) >= groups {
+			note.Items = []string{"every cell, such as " + note.Items[0]}
+		}
+	}
 }
 
 func doubtKinds(cells []*record.Cell) []string {
@@ -42,9 +70,11 @@ func doubtKinds(cells []*record.Cell) []string {
 	return kinds
 }
 
+const doubtKey = "doubt:"
+
 // doubtNote returns the footnote of a kind, made from its first instance.
 func (b *builder) doubtNote(kind string, cells []*record.Cell) int {
-	key := "doubt:" + kind
+	key := doubtKey + kind
 	if n, ok := b.notes[key]; ok {
 		return n
 	}
@@ -83,7 +113,7 @@ func evidence(kind string, cells []*record.Cell) string {
 
 func rungName(r record.Rung) string {
 	if r.Rate != 0 {
-		return fmt.Sprintf("%d, %s/s", r.Connections, plain(r.Rate))
+		return plain(r.Rate) + "/s offered"
 	}
 	return fmt.Sprint(r.Connections)
 }

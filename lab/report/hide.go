@@ -119,5 +119,8 @@ func (b *builder) legend() {
 	case b.exp.Load.Rounds > 1:
 		lines = append(lines, fmt.Sprintf("the %d figures of a cell are its rounds in one fork; a 95 %% interval needs %d forks", b.exp.Load.Rounds, record.IntervalForks))
 	}
+	if equal := b.equalLimits(); equal != "" {
+		lines = append(lines, equal)
+	}
 	b.table.Legend = append(lines, b.table.Legend...)
 }

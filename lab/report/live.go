@@ -286,7 +286,13 @@ func cellLine(c *record.Cell) string {
 			parts = append(parts, fmt.Sprintf(figure.format, number(*v, m)))
 		}
 	}
-	if kinds := doubtKinds([]*record.Cell{c}); len(kinds) > 0 {
+	var kinds []string
+	for _, d := range c.Doubts {
+		if d.Metric == "" { // what concerns one figure waits for the table
+			kinds = appendNew(kinds, d.Kind)
+		}
+	}
+	if len(kinds) > 0 {
 		parts = append(parts, "doubts: "+escape(strings.Join(kinds, " ")))
 	}
 	return head + ": " + orElse(strings.Join(parts, ", "), "no figures")

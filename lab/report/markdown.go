@@ -15,7 +15,7 @@ func Markdown(w io.Writer, t *Table) error {
 	for _, line := range t.About {
 		fmt.Fprintf(out, "- %s\n", markdown(line))
 	}
-	for _, block := range append([]Block{t.Starts}, t.Rungs...) {
+	for _, block := range append([]Block{t.Starts, t.Limits}, t.Rungs...) {
 		if len(block.Rows) > 0 && len(t.Columns) > 0 {
 			markdownBlock(out, t, block)
 		}

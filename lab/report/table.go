@@ -17,6 +17,7 @@ type Table struct {
 	About   []string // what was measured, where, on what
 	Columns []string // names of the SUTs
 	Starts  Block    // how each SUT started
+	Limits  Block    // what bounds it, where the SUTs differ
 	Rungs   []Block
 	Claims  []string
 	Legend  []string // how to read it, and which rows are not shown

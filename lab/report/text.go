@@ -115,6 +115,9 @@ func (p *printer) blocks() []Block {
 	if len(p.t.Starts.Rows) > 0 && !p.Brief {
 		blocks = append(blocks, p.t.Starts)
 	}
+	if len(p.t.Limits.Rows) > 0 && !p.Brief {
+		blocks = append(blocks, p.t.Limits)
+	}
 	for _, block := range p.t.Rungs {
 		block.Rows = slices.DeleteFunc(slices.Clone(block.Rows), func(r Row) bool {
 			if p.Brief {
@@ -239,9 +242,9 @@ func (p *printer) aligned(tokens []string, column int) string {
 	return strings.Join(padded, "  ")
 }
 
-// block writes the given columns of one block.
-func (p *printer) block(b Block, columns []int) error {
-	table := tablewriter.NewTable(p.w,
+// newTextTable is a table of cells that are padded already, with rules between.
+func newTextTable(w io.Writer) *tablewriter.Table {
+	return tablewriter.NewTable(w,
 		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{
 			Borders:  tw.Border{Left: tw.Off, Right: tw.Off, Top: tw.Off, Bottom: tw.Off},
 			Symbols:  tw.NewSymbols(tw.StyleLight),
@@ -255,6 +258,11 @@ func (p *printer) block(b Block, columns []int) error {
 		tablewriter.WithHeaderAlignment(tw.AlignLeft),
 		tablewriter.WithRowAlignment(tw.AlignLeft),
 	)
+}
+
+// block writes the given columns of one block.
+func (p *printer) block(b Block, columns []int) error {
+	table := newTextTable(p.w)
 	head := []string{p.paint(bold, pad(b.Title, p.labels))}
 	for _, i := range columns {
 		head = append(head, p.paint(bold, pad(p.name(p.t.Columns[i]), p.widths[i])))
