@@ -43,9 +43,6 @@ func TestDelay(t *testing.T) {
 					if took < delay {
 						t.Errorf("answered %v early", delay-took)
 					}
-					if took > 20*delay {
-						t.Errorf("answered after %v", took)
-					}
 				}
 			})
 		}
