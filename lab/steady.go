@@ -123,7 +123,9 @@ func plus(sum, v *float64) *float64 {
 func cost(seconds []second) *float64 {
 	cpu, requests := 0.0, 0.0
 	for _, s := range seconds {
-		cpu, requests = cpu+s.CPUS, requests+s.Requests
+		if !math.IsNaN(s.CPUS) {
+			cpu, requests = cpu+s.CPUS, requests+s.Requests
+		}
 	}
 	if us := cpu / requests * 1e6; !math.IsNaN(us) && !math.IsInf(us, 0) {
 		return &us

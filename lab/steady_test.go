@@ -59,6 +59,7 @@ func TestWarmthTook(t *testing.T) {
 	w := warmth{max: time.Minute}
 	for i, s := range []second{
 		{Requests: 100, CPUS: 1, JITS: ptr(0.9), Compiles: ptr(300.0), Renewed: 1}, // counts as work, not as a steady second
+		{Requests: 5000, CPUS: math.NaN()},
 		{Requests: 1000, CPUS: 1, JITS: ptr(0.5), Compiles: ptr(100.0)},
 		{Requests: 1000, CPUS: 1, JITS: ptr(0.3), Compiles: ptr(50.0)},
 		{Requests: 1000, CPUS: 1},

@@ -16,6 +16,7 @@ import (
 type MachineSample struct {
 	At              float64           `json:"at"`            // seconds on the host's monotonic clock
 	BusyS           *float64          `json:"busy_s"`        // CPU time of all processes and of the kernel, interrupts included, stolen time not
+	IRQS            *float64          `json:"irq_s"`         // of busy_s, what interrupts took, those of the network too
 	StealS          *float64          `json:"steal_s"`       // time a virtual CPU wanted to run and the host ran something else
 	Switches        *int64            `json:"switches"`      // context switches
 	Running         *int64            `json:"procs_running"` // runnable threads at this moment, this reader included
@@ -33,7 +34,8 @@ type MachineSample struct {
 type MachineWindow struct {
 	Seconds         float64           `json:"seconds"` // between the first and the last sample
 	BusyS           *float64          `json:"busy_s"`
-	StrangersS      *float64          `json:"strangers_s"` // busy_s minus what the run's own tiers used
+	IRQS            *float64          `json:"irq_s"`
+	StrangersS      *float64          `json:"strangers_s"` // busy_s minus irq_s and what the run's own tiers used
 	StealS          *float64          `json:"steal_s"`
 	Switches        *int64            `json:"switches"`
 	MaxRunning      *int64            `json:"procs_running_max"`
@@ -51,7 +53,7 @@ type MachineWindow struct {
 func (fs FS) SampleMachine() MachineSample {
 	s := MachineSample{At: clock.Now().Seconds(), Unavailable: map[string]string{}}
 	if fs.elsewhere() {
-		for _, field := range []string{"busy_s", "steal_s", "switches", "procs_running", "listen_overflows", "listen_drops",
+		for _, field := range []string{"busy_s", "irq_s", "steal_s", "switches", "procs_running", "listen_overflows", "listen_drops",
 			"retrans_segs", "delayed_acks", "time_wait", "throttled_s", "throttled_periods"} {
 			s.Unavailable[field] = ErrNeedsLinux.Error()
 		}
@@ -71,7 +73,7 @@ func (fs FS) load(s *MachineSample) {
 		err = s.parseProcStat(data, fs.ticks)
 	}
 	if err != nil {
-		for _, field := range []string{"busy_s", "steal_s", "switches", "procs_running"} {
+		for _, field := range []string{"busy_s", "irq_s", "steal_s", "switches", "procs_running"} {
 			s.Unavailable[field] = err.Error()
 		}
 	}
@@ -96,7 +98,8 @@ func (s *MachineSample) parseProcStat(data []byte, ticks float64) error {
 				n[i] = float64(v) / ticks
 			}
 			busy := n[user] + n[nice] + n[system] + n[irq] + n[softirq]
-			s.BusyS, s.StealS = &busy, &n[steal]
+			interrupts := n[irq] + n[softirq]
+			s.BusyS, s.IRQS, s.StealS = &busy, &interrupts, &n[steal]
 		case "ctxt", "procs_running":
 			v, err := strconv.ParseInt(fields[1], 10, 64)
 			if err != nil {
@@ -267,13 +270,16 @@ func NewMachineWindow(samples []MachineSample, own float64) MachineWindow {
 	for field, reason := range b.Unavailable {
 		w.Unavailable[field] = reason
 	}
-	w.BusyS, w.StealS, w.ThrottledS = minus(b.BusyS, a.BusyS), minus(b.StealS, a.StealS), minus(b.ThrottledS, a.ThrottledS)
+	w.BusyS, w.IRQS = minus(b.BusyS, a.BusyS), minus(b.IRQS, a.IRQS)
+	w.StealS, w.ThrottledS = minus(b.StealS, a.StealS), minus(b.ThrottledS, a.ThrottledS)
 	w.Switches, w.ThrottledN = minus(b.Switches, a.Switches), minus(b.ThrottledN, a.ThrottledN)
 	w.ListenOverflows, w.ListenDrops = minus(b.ListenOverflows, a.ListenOverflows), minus(b.ListenDrops, a.ListenDrops)
 	w.RetransSegs, w.DelayedACKs = minus(b.RetransSegs, a.RetransSegs), minus(b.DelayedACKs, a.DelayedACKs)
-	if w.BusyS != nil {
-		// Both are rounded to clock ticks, so a quiet machine can come out slightly below 0.
-		strangers := max(0, *w.BusyS-own)
+	if w.BusyS != nil && w.IRQS != nil {
+		// The tiers' own packets cause most interrupts. Some kernels count them with
+		// the process as well and some do not: left out, no kernel makes strangers of
+		// them. All is rounded to clock ticks, so a quiet machine can come out below 0.
+		strangers := max(0, *w.BusyS-*w.IRQS-own)
 		w.StrangersS = &strangers
 	}
 	for _, s := range samples {

@@ -56,7 +56,7 @@ func TestSampleMachine(t *testing.T) {
 		t.Errorf("no controller: %s", asJSON(s))
 	}
 	s = NewFS(t.TempDir()).SampleMachine()
-	if s.BusyS != nil || s.TimeWait != nil || s.ListenDrops != nil || len(s.Unavailable) != 11 {
+	if s.BusyS != nil || s.TimeWait != nil || s.ListenDrops != nil || len(s.Unavailable) != 12 {
 		t.Errorf("nothing to read: %s", asJSON(s))
 	}
 }
@@ -65,9 +65,10 @@ func TestMachineWindow(t *testing.T) {
 	a := machineFixture(t, "0::/lab.slice\n").SampleMachine()
 	b := a
 	a.At, b.At = 10, 20
-	b.BusyS, b.StealS, b.ListenDrops, b.TimeWait, b.Switches = ptr(*a.BusyS+12), ptr(*a.StealS+0.5), ptr(int64(20)), ptr(int64(3)), ptr(int64(1))
+	b.IRQS = ptr(*a.IRQS + 0.5)
+	b.BusyS, b.StealS, b.ListenDrops, b.TimeWait, b.Switches = ptr(*a.BusyS+12.5), ptr(*a.StealS+0.5), ptr(int64(20)), ptr(int64(3)), ptr(int64(1))
 	w := NewMachineWindow([]MachineSample{a, b}, 9)
-	if w.Seconds != 10 || *w.BusyS != 12 || *w.StrangersS != 3 || *w.ListenDrops != 5 || *w.ListenOverflows != 0 || *w.MaxTimeWait != 9787 || *w.MaxRunning != 3 {
+	if w.Seconds != 10 || *w.BusyS != 12.5 || *w.IRQS != 0.5 || *w.StrangersS != 3 || *w.ListenDrops != 5 || *w.ListenOverflows != 0 || *w.MaxTimeWait != 9787 || *w.MaxRunning != 3 {
 		t.Errorf("%s", asJSON(w))
 	}
 	near(t, "steal_s", *w.StealS, 0.5, 1e-9)
