@@ -47,13 +47,14 @@ func standinCommand() *cli.Command {
 // exitKilled is the status of a process that SIGKILL ended, as a shell shows it.
 const exitKilled = 137
 
-func runStandin(c *cli.Context) error {
+// standinConfig reads the command line. Nothing was started when it fails.
+func standinConfig(c *cli.Context) (standin.Config, error) {
 	if c.Args().Present() {
-		return usagef("standin takes no argument, only flags: %q", c.Args().First())
+		return standin.Config{}, fmt.Errorf("standin takes no argument, only flags: %q", c.Args().First())
 	}
 	lock, err := standin.ParseLock(c.String("lock"))
 	if err != nil {
-		return usagef("%w", err)
+		return standin.Config{}, err
 	}
 	cfg := standin.Config{
 		Listen:            c.String("listen"),
@@ -72,9 +73,17 @@ func runStandin(c *cli.Context) error {
 		Seed:              c.Uint64("seed"),
 		NotReadyFor:       c.Duration("not-ready-for"),
 		ExitAfter:         c.Duration("exit-after"),
-		Ready: func(addr net.Addr) {
-			fmt.Fprintf(c.App.Writer, "listening on %s\n", addr)
-		},
+	}
+	return cfg, cfg.Validate()
+}
+
+func runStandin(c *cli.Context) error {
+	cfg, err := standinConfig(c)
+	if err != nil {
+		return usagef("%w", err)
+	}
+	cfg.Ready = func(addr net.Addr) {
+		fmt.Fprintf(c.App.Writer, "listening on %s\n", addr)
 	}
 	ctx, stop := notifySignals(c.Context)
 	defer stop()
