@@ -47,8 +47,8 @@ func limitsOf(s *PlannedSUT, start record.Start, info map[string]string) map[str
 			rows[row] = fmt.Sprint(n)
 		}
 	}
-	if s.Kind == KindStandin {
-		standinRows(rows, start.Argv)
+	if len(start.Argv) > 1 && start.Argv[1] == "standin" { // by an experiment's leave, or as somebody's own command
+		standinRows(rows, start.Argv[2:])
 	}
 	for key, value := range info {
 		if row, ok := infoRows[key]; ok {

@@ -25,7 +25,7 @@ func TestLimitsOf(t *testing.T) {
 			map[string]string{"tomcat_max_threads": "unlimited", "server_virtual": "true", "carriers": "2"},
 			map[string]string{"worker threads": "virtual threads", "carrier threads": "2"}},
 		{"a stand-in has its flags",
-			PlannedSUT{Kind: KindStandin}, record.Start{Argv: []string{"loomlab", "standin", "--workers", "7", "--pool=5"}}, nil,
+			PlannedSUT{Kind: KindCommand}, record.Start{Argv: []string{"loomlab", "standin", "--workers", "7", "--pool=5"}}, nil,
 			map[string]string{"worker threads": "7", "client pool": "5"}},
 		{"a URL tells nothing", PlannedSUT{Kind: KindURL}, record.Start{}, nil, map[string]string{}},
 	}

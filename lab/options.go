@@ -24,10 +24,11 @@ type Options struct {
 	Path        *string
 	Warmup      *record.Warmup // --warmup, see ParseWarmup
 	// Place is --place, see ParsePlaces: tiers that it does not name stay.
-	Place    map[string]string
-	Standins bool   // stand-ins in place of the experiment's SUTs
-	JDK      string // --jdk: a major version or a home; "" leaves each SUT's own
-	Boot     string // --boot: a Spring Boot version
+	Place     map[string]string
+	Standins  bool   // stand-ins in place of the experiment's SUTs
+	JDK       string // --jdk: a major version or a home; "" leaves each SUT's own
+	Boot      string // --boot: a Spring Boot version
+	EqualRate *bool  // --equal-rate: an open-loop window of every SUT at one rate
 	// Quick is one round, windows and warm-ups of 3 s, and the first two rungs;
 	// other flags still have their say.
 	Quick bool
@@ -82,6 +83,9 @@ func (o *Options) apply(e *record.Experiment) error {
 	set(&l.Path, o.Path)
 	set(&l.Warmup, o.Warmup)
 	set(&l.Duration, (*record.Duration)(o.Duration))
+	if o.EqualRate != nil {
+		l.EqualRate = o.EqualRate
+	}
 	set(&l.Timeout, (*record.Duration)(o.Timeout))
 	if len(o.Place) > 0 {
 		places := maps.Clone(e.Place)

@@ -44,6 +44,7 @@ func runCommand() *cli.Command {
 			&cli.StringFlag{Name: "jdk", Usage: "JDK of the apps, 21 or newer: `VERSION|PATH` (default: the newest found)"},
 			&cli.StringFlag{Name: "boot", Usage: "Spring Boot `VERSION` of the apps: 4.x or 3.5"},
 			&cli.StringSliceFlag{Name: "place", Usage: "where a tier runs, `TIER=LAUNCHER` (repeatable): load, sut or downstream; " + lab.LauncherGrammar},
+			&cli.BoolFlag{Name: "equal-rate", Usage: "end with an open-loop window of each SUT at 70 % of the weakest one's rate, where tails can be compared (default: with several forks)"},
 			&cli.BoolFlag{Name: "quick", Usage: "one round, windows and warm-ups of 3 s, the first two rungs"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "show the plan, the command lines and the time it takes; start nothing"},
 			&cli.StringFlag{Name: "out", Value: "runs", Usage: "parent `FOLDER` of the run directory"},
@@ -160,7 +161,8 @@ func showRun(c *cli.Context, saved *record.Saved, path string) error {
 func runOptions(c *cli.Context) (lab.Options, error) {
 	opts := lab.Options{
 		SUTs: c.StringSlice("sut"), Standins: c.Bool("standins"), JDK: c.String("jdk"), Boot: c.String("boot"), Quick: c.Bool("quick"),
-		Rounds: given(c, "rounds", c.Int), Forks: given(c, "forks", c.Int), Path: given(c, "path", c.String),
+		EqualRate: given(c, "equal-rate", c.Bool),
+		Rounds:    given(c, "rounds", c.Int), Forks: given(c, "forks", c.Int), Path: given(c, "path", c.String),
 		Duration: given(c, "duration", c.Duration), Delay: given(c, "delay", c.Duration), Timeout: given(c, "timeout", c.Duration),
 	}
 	var err error
