@@ -17,6 +17,16 @@ import (
 	"time"
 )
 
+// skipApps skips a test of the real apps, loudly, or fails it where
+// LOOMLAB_REQUIRE_JDK=1 says that the machine has what they need.
+func skipApps(t *testing.T, format string, a ...any) {
+	t.Helper()
+	if os.Getenv("LOOMLAB_REQUIRE_JDK") == "1" {
+		t.Fatalf("LOOMLAB_REQUIRE_JDK=1, but the Spring Boot apps cannot be tested: "+format, a...)
+	}
+	t.Skipf("SKIPPED: the Spring Boot apps are not tested: "+format, a...)
+}
+
 // realApps builds the real jars, or skips where the machine cannot.
 func realApps(t *testing.T) (JDK, Apps) {
 	t.Helper()
@@ -26,17 +36,17 @@ func realApps(t *testing.T) (JDK, Apps) {
 	found := FindJDKs(t.Context())
 	jdk, err := SelectJDK(t.Context(), found, "")
 	if err != nil {
-		t.Skipf("SKIPPED: the Spring Boot apps are not tested: %v", err)
+		skipApps(t, "%v", err)
 	}
 	compiler, err := CompilerFor(found, jdk)
 	if err != nil {
-		t.Skipf("SKIPPED: the Spring Boot apps are not tested: %v", err)
+		skipApps(t, "%v", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	apps, err := BuildApps(ctx, BuildOptions{JDK: compiler, Log: func(line string) { t.Log(line) }})
 	if errors.Is(err, ErrNoMaven) || err != nil && strings.Contains(err.Error(), "Could not transfer artifact") {
-		t.Skipf("SKIPPED: the Spring Boot apps are not tested, there is no Maven or no network: %v", err)
+		skipApps(t, "there is no Maven or no network: %v", err)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -45,6 +45,9 @@ func someJDK(t *testing.T) string {
 			return home
 		}
 	}
+	if os.Getenv("LOOMLAB_REQUIRE_JDK") == "1" {
+		t.Fatal("LOOMLAB_REQUIRE_JDK=1, but there is no JDK in JAVA_HOME or /usr/lib/jvm")
+	}
 	t.Skip("NO JDK FOUND in JAVA_HOME or /usr/lib/jvm: the probes are not tested against a real JVM")
 	return ""
 }
