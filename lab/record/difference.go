@@ -51,9 +51,18 @@ func Compare(old, new *Summary) Difference {
 	return d
 }
 
-// sample copies the values, since benchmath sorts in place.
+// sample copies the values, since benchmath sorts in place, to nine digits:
+// figures made of the same ticks of a clock are ties, whatever a division did to
+// their last bit.
 func sample(s *Summary) *benchmath.Sample {
-	return benchmath.NewSample(slices.Clone(s.Values), &benchmath.DefaultThresholds)
+	values := slices.Clone(s.Values)
+	for i, v := range values {
+		if v != 0 {
+			unit := math.Pow(10, math.Floor(math.Log10(math.Abs(v)))-8)
+			values[i] = math.Round(v/unit) * unit
+		}
+	}
+	return benchmath.NewSample(values, &benchmath.DefaultThresholds)
 }
 
 // Forks is how many forks the side with fewer has.

@@ -144,8 +144,8 @@ type figures struct {
 
 const (
 	clientLimited = "client-limited"
-	workers       = "worker threads"
-	cpu           = "CPU"
+	workers       = "worker-threads"
+	cpu           = "cpu"
 )
 
 var articleFigures = []figures{

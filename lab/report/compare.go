@@ -1,0 +1,370 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"loomlab/lab/record"
+)
+
+// Side is one side of a comparison: a run, or one SUT of it.
+type Side struct {
+	Saved *record.Saved
+	SUT   string // "" is every SUT
+	Name  string // as the user called it, such as "last:virtual"
+}
+
+// Comparison is two runs, or two SUTs, side by side. Its JSON form is what
+// `loomlab compare --format json` prints.
+type Comparison struct {
+	Old        string         `json:"old"`
+	New        string         `json:"new"`
+	About      []string       `json:"about"`
+	Conditions []Condition    `json:"conditions"` // in which the sides differ
+	Cells      []ComparedCell `json:"cells"`
+	Means      []Mean         `json:"geometric_means"`
+	Legend     []string       `json:"legend"`
+}
+
+// ComparedCell is one SUT on one rung, on both sides.
+type ComparedCell struct {
+	OldSUT      string        `json:"old_sut"`
+	NewSUT      string        `json:"new_sut"`
+	Connections int           `json:"connections"`
+	Rate        float64       `json:"rate,omitempty"`
+	OldRegime   string        `json:"old_regime"` // what may be compared, see record.RegimeOf
+	NewRegime   string        `json:"new_regime"`
+	Regime      string        `json:"regime"` // in words, with the primary metric that follows
+	OldMissing  string        `json:"old_missing,omitempty"`
+	NewMissing  string        `json:"new_missing,omitempty"`
+	OldDoubts   []string      `json:"old_doubts"`
+	NewDoubts   []string      `json:"new_doubts"`
+	Rows        []ComparedRow `json:"rows"`
+}
+
+// ComparedRow is one metric of a compared cell.
+type ComparedRow struct {
+	Name    string `json:"metric"`
+	Unit    string `json:"unit"`
+	Primary bool   `json:"primary"` // declared by the regime, before measuring
+	record.Difference
+	// Adjusted is p among the family of tests that it belongs to; null where it is judged alone.
+	Adjusted *float64 `json:"p_adjusted"`
+	Verdict  string   `json:"verdict"`
+	Reason   string   `json:"reason,omitempty"`
+
+	metric     record.Metric
+	role       role
+	resolution float64 // of what it was measured with; 0 is fine enough
+}
+
+// Verdicts of a row.
+const (
+	Better       = "better"
+	Worse        = "worse"
+	Differs      = "different" // where neither direction is better
+	NotShown     = "~"         // no difference is shown, which does not prove that there is none
+	Insufficient = "insufficient"
+	NoPower      = "no power here"
+	NotJudged    = "not judged"
+	Missing      = "–"
+)
+
+// Mean is the geometric mean of new ÷ old over the cells that both sides have.
+type Mean struct {
+	Metric string   `json:"metric"`
+	Ratio  *float64 `json:"ratio"` // null without a cell
+	Count  int      `json:"count"`
+	Of     int      `json:"of"` // all cells of either side
+
+	label string
+}
+
+// Compare puts new beside old. ignore names conditions that may differ. The error
+// is a [*NotComparable], or says that a SUT is not there.
+func Compare(old, new Side, ignore []string) (*Comparison, error) {
+	pairs, err := pair(old, new)
+	if err != nil {
+		return nil, err
+	}
+	conditions, err := judgeConditions(differences(old, new, pairs), ignore)
+	if err != nil {
+		return nil, err
+	}
+	c := &Comparison{Old: old.Name, New: new.Name, Conditions: conditions}
+	for _, side := range []struct {
+		word string
+		Side
+	}{{"old", old}, {"new", new}} {
+		run := &side.Saved.Run
+		quick := ""
+		if run.Experiment.Quick {
+			quick = "shortened by --quick"
+		}
+		c.About = append(c.About, escape(fmt.Sprintf("%s: %s", side.word, joined(side.Name, run.ID, status(side.Saved), shape(&run.Experiment), quick))))
+	}
+	if old.Saved != new.Saved {
+		c.About = append(c.About, calibrationText(&old.Saved.Run, &new.Saved.Run))
+	}
+	for _, p := range pairs {
+		for _, rung := range commonRungs(old, new) {
+			if cell, ok := compareCell(old, new, p, rung); ok {
+				c.Cells = append(c.Cells, cell)
+			}
+		}
+	}
+	c.judge()
+	c.mean()
+	return c, nil
+}
+
+// sutPair is one SUT under its name on each side.
+type sutPair struct{ old, new string }
+
+func (p sutPair) String() string {
+	if p.old == p.new {
+		return p.old
+	}
+	return p.old + " → " + p.new
+}
+
+// pair finds which SUTs face one another: the two that were named, or all of
+// either side by name.
+func pair(old, new Side) ([]sutPair, error) {
+	names := func(s Side) []string { return (&builder{saved: s.Saved, exp: &s.Saved.Run.Experiment}).columns() }
+	for _, s := range []Side{old, new} {
+		if s.SUT != "" && !slices.Contains(names(s), s.SUT) {
+			return nil, fmt.Errorf("%s has no SUT %q; it has %s", s.Saved.Run.ID, s.SUT, strings.Join(names(s), ", "))
+		}
+	}
+	switch {
+	case old.SUT != "" && new.SUT != "":
+		return []sutPair{{old.SUT, new.SUT}}, nil
+	case old.SUT != "" || new.SUT != "":
+		name := orElse(old.SUT, new.SUT)
+		other := names(old)
+		if old.SUT != "" {
+			other = names(new)
+		}
+		if !slices.Contains(other, name) {
+			return nil, fmt.Errorf("one side is the SUT %s, the other has none of that name; name it too, RUN:sut (it has %s)", name, strings.Join(other, ", "))
+		}
+		return []sutPair{{name, name}}, nil
+	}
+	var pairs []sutPair
+	for _, name := range append(names(old), names(new)...) {
+		pairs = appendNew(pairs, sutPair{name, name})
+	}
+	return pairs, nil
+}
+
+// commonRungs are the rungs of either side, in the order of the ladders.
+func commonRungs(old, new Side) []record.Rung {
+	var rungs []record.Rung
+	for _, s := range []Side{old, new} {
+		for _, r := range (&builder{saved: s.Saved, exp: &s.Saved.Run.Experiment}).rungs() {
+			rungs = appendNew(rungs, r)
+		}
+	}
+	slices.SortStableFunc(rungs, func(a, b record.Rung) int {
+		if (a.Rate == 0) != (b.Rate == 0) && a.Rate == 0 {
+			return -1
+		} else if (a.Rate == 0) != (b.Rate == 0) {
+			return 1
+		}
+		return a.Connections - b.Connections
+	})
+	return rungs
+}
+
+// half is one side of a compared cell.
+type half struct {
+	Side
+	name    string // of the SUT
+	cells   []*record.Cell
+	pooled  []*record.Cell // a fork each
+	missing string
+	regime  string
+	why     string
+	delays  map[int]float64 // by fork, see record.DelayMS
+	noDelay string
+}
+
+func (s Side) half(name string, rung record.Rung) half {
+	h := half{Side: s, name: name, cells: s.Saved.At(name, rung), delays: map[int]float64{}}
+	h.pooled = record.PoolForks(h.cells)
+	h.regime, h.why = record.RegimeOf(h.cells)
+	if len(h.pooled) == 0 {
+		h.missing = h.whyMissing(rung)
+	}
+	at := slices.IndexFunc(s.Saved.Run.Experiment.SUTs, func(x record.SUT) bool { return x.Name == name })
+	if at < 0 {
+		h.noDelay = "the experiment does not describe this SUT"
+		return h
+	}
+	for _, rounds := range forksOf(record.Measured(h.cells)) {
+		delay, err := record.DelayMS(&s.Saved.Run.Experiment.SUTs[at], rounds)
+		if err != nil {
+			h.noDelay = err.Error()
+			return h
+		}
+		h.delays[rounds[0].Fork] = delay
+	}
+	return h
+}
+
+func (h half) whyMissing(rung record.Rung) string {
+	b := &builder{saved: h.Saved, exp: &h.Saved.Run.Experiment}
+	for _, c := range h.cells {
+		if c.Status != "ok" {
+			return statusReason(Point{Status: c.Status, Reason: orElse(c.Reason, c.Status)})
+		}
+	}
+	switch {
+	case !slices.Contains(b.columns(), h.name):
+		return "this run has no such SUT"
+	case !slices.Contains(b.rungs(), rung):
+		return "not a rung of this run"
+	}
+	return b.whyMissing(h.name, 1)
+}
+
+// doubts counts the doubts of the windows by kind, and the windows that failed.
+func (h half) doubts() []string {
+	list := []string{}
+	for _, kind := range doubtKinds(h.cells) {
+		n := 0
+		for _, c := range h.cells {
+			if slices.ContainsFunc(c.Doubts, func(d record.Doubt) bool { return d.Kind == kind }) {
+				n++
+			}
+		}
+		list = append(list, fmt.Sprintf("%s in %d of %d windows", kind, n, len(h.cells)))
+	}
+	if lost := len(h.cells) - len(record.Measured(h.cells)); lost > 0 && h.missing == "" {
+		list = append(list, fmt.Sprintf("%d of %d windows not measured", lost, len(h.cells)))
+	}
+	return list
+}
+
+// compareCell is false where neither side knows the SUT on this rung.
+func compareCell(old, new Side, p sutPair, rung record.Rung) (ComparedCell, bool) {
+	a, b := old.half(p.old, rung), new.half(p.new, rung)
+	c := ComparedCell{OldSUT: p.old, NewSUT: p.new, Connections: rung.Connections, Rate: rung.Rate,
+		OldRegime: a.regime, NewRegime: b.regime, OldMissing: a.missing, NewMissing: b.missing, OldDoubts: a.doubts(), NewDoubts: b.doubts()}
+	if len(a.cells) == 0 && len(b.cells) == 0 && rung.Rate != 0 {
+		return c, false // somebody else's rate
+	}
+	plan := regimePlan(a, b, rung)
+	c.Regime = plan.text
+	for _, m := range comparedMetrics(a, b) {
+		row := ComparedRow{Name: m.old.Name, Unit: m.old.Unit, metric: m.old, role: plan.role(m.old)}
+		row.Primary = row.role.primary > 0
+		row.Difference = record.Compare(record.Across(a.pooled, m.old), record.Across(b.pooled, m.new))
+		if row.Old == nil && row.New == nil && !row.Primary && m.old.Name != record.Throughput {
+			continue
+		}
+		row.Reason, row.resolution = row.role.reason, resolution(m.old.Name, a.pooled, b.pooled)
+		switch {
+		case a.missing != "" || b.missing != "":
+			row.Reason = joinReasons("old", a.missing, "new", b.missing)
+		case row.Old == nil || row.New == nil:
+			row.Reason = whyNoValue(m, a, b, row)
+		}
+		c.Rows = append(c.Rows, row)
+	}
+	slices.SortStableFunc(c.Rows, func(x, y ComparedRow) int { return x.role.order() - y.role.order() })
+	return c, true
+}
+
+// resolution is a bucket of the histograms that a percentile comes from: with
+// three digits at most 1/1024 of the latency, of which "p50 minus delay" is a
+// small rest.
+func resolution(metric string, old, new []*record.Cell) float64 {
+	if metric == record.P50MinusDelay {
+		metric = record.P50
+	}
+	if metric != record.P50 && metric != record.P99 {
+		return 0
+	}
+	m, _ := record.MetricNamed(metric)
+	a, b := record.Across(old, m), record.Across(new, m)
+	if a == nil || b == nil {
+		return 0
+	}
+	return max(a.Median, b.Median) / 1024
+}
+
+func joinReasons(pairs ...string) string {
+	var parts []string
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			parts = append(parts, pairs[i]+": "+pairs[i+1])
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// bothMetrics is one metric as each side reads it.
+type bothMetrics struct{ old, new record.Metric }
+
+// notCompared are metrics that restate others.
+var notCompared = []string{record.ThroughputWithDrain, "sut_cpu_cores", "platform_threads_live"}
+
+func comparedMetrics(a, b half) []bothMetrics {
+	var list []bothMetrics
+	for _, m := range record.Metrics() {
+		if slices.Contains(notCompared, m.Name) {
+			continue
+		}
+		if m.Name == "reconnects_per_s" {
+			m.Better = "" // a server that closes after so many requests does so more often the more it serves
+		}
+		list = append(list, bothMetrics{m, m})
+		if m.Name == record.P50 {
+			list = append(list, bothMetrics{record.AddedLatency(a.delays), record.AddedLatency(b.delays)})
+		}
+	}
+	return list
+}
+
+func whyNoValue(m bothMetrics, a, b half, row ComparedRow) string {
+	side := func(h half, s *record.Summary, metric record.Metric) string {
+		switch {
+		case s != nil:
+			return ""
+		case metric.Name == record.P50MinusDelay && h.noDelay != "":
+			return h.noDelay
+		}
+		return metric.Why(h.pooled[0])
+	}
+	return joinReasons("old", side(a, row.Old, m.old), "new", side(b, row.New, m.new))
+}
+
+// meanMetrics are those of which a geometric mean over cells says something.
+var meanMetrics = []string{record.Throughput, "sut_cpu_us", "rss_mb"}
+
+// mean fills in the geometric means: only over cells that both sides have, with
+// figures above zero.
+func (c *Comparison) mean() {
+	for _, name := range meanMetrics {
+		m, _ := record.MetricNamed(name)
+		mean := Mean{Metric: name, Of: len(c.Cells), label: m.Label}
+		sum := 0.0
+		for _, cell := range c.Cells {
+			for _, row := range cell.Rows {
+				if row.Name == name && row.Old != nil && row.New != nil && row.Old.Median > 0 && row.New.Median > 0 {
+					sum += math.Log(row.New.Median / row.Old.Median)
+					mean.Count++
+				}
+			}
+		}
+		if mean.Count > 0 {
+			ratio := math.Exp(sum / float64(mean.Count))
+			mean.Ratio = &ratio
+		}
+		c.Means = append(c.Means, mean)
+	}
+}
