@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"go.uber.org/goleak"
 )
 
 // startScript starts sh -c script as a tier and stops it when the test ends.
@@ -62,6 +64,7 @@ func awaitGone(t *testing.T, within time.Duration, pids ...int) {
 }
 
 func TestTierStopEndsEveryDescendant(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	dir := t.TempDir()
 	stubborn, daemon := filepath.Join(dir, "stubborn"), filepath.Join(dir, "daemon")
 	// A grandchild that ignores TERM, and one that left the process group.
@@ -174,6 +177,7 @@ func TestTierCannotStart(t *testing.T) {
 }
 
 func TestTierOutput(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	var lines []string
 	var log strings.Builder
 	tr, err := start(os.Args[0], launch{tier: "load", log: &log, stdin: true,
