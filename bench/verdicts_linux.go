@@ -1,0 +1,135 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+func init() {
+	benches["hog"] = hog
+	benches["netns"] = inNetns
+}
+
+// hogs runs n processes that use all the CPU they get, on one CPU (-1: on any),
+// while a group runs.
+func hogs(n, cpu int) func() (func(), error) {
+	return func() (func(), error) {
+		self, err := os.Executable()
+		if err != nil {
+			return nil, err
+		}
+		var stops []func()
+		stop := func() {
+			for _, f := range stops {
+				f()
+			}
+		}
+		for range n {
+			cmd := exec.Command(self, "hog", strconv.Itoa(cpu))
+			cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+			lifeline, err := cmd.StdinPipe()
+			if err == nil {
+				err = cmd.Start()
+			}
+			if err != nil {
+				stop()
+				return nil, err
+			}
+			stops = append(stops, func() {
+				lifeline.Close()
+				_ = cmd.Process.Kill()
+				_ = cmd.Wait()
+			})
+		}
+		return stop, nil
+	}
+}
+
+// hog spins on one CPU until its stdin ends.
+func hog(args []string) error {
+	if len(args) != 1 {
+		return fmt.Errorf("usage: hog CPU")
+	}
+	cpu, err := strconv.Atoi(args[0])
+	if err != nil {
+		return err
+	}
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(0)
+	}()
+	runtime.LockOSThread()
+	if cpu >= 0 {
+		var set unix.CPUSet
+		set.Set(cpu)
+		if err := unix.SchedSetaffinity(0, &set); err != nil {
+			return err
+		}
+	}
+	for {
+	}
+}
+
+// netnsPorts is a range that a few seconds without keep-alive use up.
+const netnsPorts = "50000 50199"
+
+func netnsLacks() string {
+	if os.Getuid() != 0 {
+		return "a network namespace of its own takes root"
+	}
+	if err := exec.Command(netnsPrefix()[0], "netns", "true").Run(); err != nil {
+		return "no network namespace can be made here: " + err.Error()
+	}
+	return ""
+}
+
+func netnsPrefix() []string {
+	self, err := os.Executable()
+	if err != nil {
+		self = os.Args[0]
+	}
+	return []string{self, "netns"}
+}
+
+// inNetns runs a command in a network namespace with loopback and few ports.
+func inNetns(args []string) error {
+	if len(args) == 0 {
+		return fmt.Errorf("usage: netns COMMAND [ARG…]")
+	}
+	runtime.LockOSThread()
+	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+		return fmt.Errorf("cannot make a network namespace: %w", err)
+	}
+	if err := loopbackUp(); err != nil {
+		return fmt.Errorf("cannot bring up loopback: %w", err)
+	}
+	if err := os.WriteFile("/proc/sys/net/ipv4/ip_local_port_range", []byte(netnsPorts), 0o644); err != nil {
+		return fmt.Errorf("cannot narrow the range of local ports: %w", err)
+	}
+	path, err := exec.LookPath(args[0])
+	if err != nil {
+		return err
+	}
+	return syscall.Exec(path, args, os.Environ())
+}
+
+func loopbackUp() error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	request, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
+	}
+	request.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
+	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, request)
+}

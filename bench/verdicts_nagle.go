@@ -1,0 +1,60 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+)
+
+func init() { benches["nagle"] = serveNagle }
+
+// serveNagle is a SUT with the classic mistake of servers: it leaves Nagle's
+// algorithm on and writes head and body apart, so that the body waits for the
+// client's delayed acknowledgement of the head, 40 ms on Linux.
+func serveNagle(args []string) error {
+	if len(args) != 2 {
+		return fmt.Errorf("usage: nagle LISTEN DOWNSTREAM")
+	}
+	ln, err := net.Listen("tcp", args[0])
+	if err != nil {
+		return err
+	}
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 10000}}
+	for {
+		c, err := ln.Accept()
+		if err != nil {
+			return err
+		}
+		go nagleConn(c, client, args[1])
+	}
+}
+
+func nagleConn(c net.Conn, client *http.Client, downstream string) {
+	defer c.Close()
+	if tcp, ok := c.(*net.TCPConn); ok {
+		_ = tcp.SetNoDelay(false)
+	}
+	r := bufio.NewReader(c)
+	for {
+		request, err := http.ReadRequest(r)
+		if err != nil {
+			return
+		}
+		_, _ = io.Copy(io.Discard, request.Body)
+		status := "200 OK"
+		if answer, err := client.Get(downstream + "/x"); err != nil {
+			status = "502 Bad Gateway"
+		} else {
+			_, _ = io.Copy(io.Discard, answer.Body)
+			answer.Body.Close()
+		}
+		if _, err := fmt.Fprintf(c, "HTTP/1.1 %s\r\nContent-Length: 2\r\n\r\n", status); err != nil {
+			return
+		}
+		if _, err := io.WriteString(c, "ok"); err != nil {
+			return
+		}
+	}
+}
