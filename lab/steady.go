@@ -22,9 +22,9 @@ const (
 	warmJIT        = 0.02   // of a core for the JIT compilers, over steadySpan seconds
 	laterJIT       = 0.10   // on later rungs, which compile again what the higher load reaches
 	steadyCompiles = 20.0   // methods compiled a second: what goes on for ever in a big app
-	steadySpread   = 0.05   // CPU per request and throughput within ±5 % over steadySpan seconds
-	steadySpan     = 3
-	renewedShare   = 0.01 // seconds in which more connections were renewed are ignored (METHOD rule 5)
+	steadyChange   = 0.05   // of throughput and of CPU per request, from steadySpan seconds to the next
+	steadySpan     = 3      // seconds: what moves within them is noise, as of GC, and never ends
+	renewedShare   = 0.01   // seconds in which more connections were renewed are ignored (METHOD rule 5)
 )
 
 // second is what the detector sees of one second of warm-up.
@@ -71,10 +71,11 @@ func (w *warmth) cold() string {
 	if w.first && w.requests < warmRequests {
 		return fmt.Sprintf("%.0f of %d requests", w.requests, warmRequests)
 	}
-	if len(w.seen) < steadySpan {
-		return fmt.Sprintf("fewer than %d undisturbed seconds", steadySpan)
+	n := len(w.seen)
+	if n < 2*steadySpan {
+		return fmt.Sprintf("fewer than %d undisturbed seconds", 2*steadySpan)
 	}
-	last := w.seen[len(w.seen)-steadySpan:]
+	before, last := w.seen[n-2*steadySpan:n-steadySpan], w.seen[n-steadySpan:]
 	jitLimit := laterJIT
 	if w.first {
 		jitLimit = warmJIT
@@ -85,16 +86,38 @@ func (w *warmth) cold() string {
 	if rate := average(last, func(s second) *float64 { return s.Compiles }); rate > steadyCompiles {
 		return fmt.Sprintf("%.0f methods a second were compiled", rate)
 	}
-	if r := spread(last, func(s second) float64 { return s.Requests }); r > steadySpread {
-		return fmt.Sprintf("throughput moved by %.0f %%", 100*r)
+	if sum(last, requests) == 0 {
+		return "no answers"
 	}
-	if r := spread(last, cpuPerRequest); r > steadySpread+tickNoise(last) {
-		return fmt.Sprintf("CPU per request moved by %.0f %%", 100*r)
+	if c := change(sum(before, requests), sum(last, requests)); c > steadyChange {
+		return fmt.Sprintf("throughput moved by %.0f %%", 100*c)
+	}
+	then, now := cost(before), cost(last)
+	if then == nil || now == nil {
+		return ""
+	}
+	if c := change(*then, *now); c > steadyChange+tickNoise(last) {
+		return fmt.Sprintf("CPU per request moved by %.0f %%", 100*c)
 	}
 	return ""
 }
 
-func cpuPerRequest(s second) float64 { return s.CPUS / s.Requests }
+func requests(s second) float64 { return s.Requests }
+
+func sum(seconds []second, f func(second) float64) (sum float64) {
+	for _, s := range seconds {
+		sum += f(s)
+	}
+	return sum
+}
+
+// change is how far now is from then, as a share of then; 1 from nothing.
+func change(then, now float64) float64 {
+	if then == 0 {
+		return 1
+	}
+	return math.Abs(now/then - 1)
+}
 
 // average of what the seconds have of f; 0 where none has it.
 func average(seconds []second, f func(second) *float64) float64 {
@@ -145,32 +168,12 @@ func (w *warmth) took() record.CellWarmup {
 	return c
 }
 
-// spread is half the range of f over the seconds, relative to its mean; 0 where
-// f cannot be had.
-func spread(seconds []second, f func(second) float64) float64 {
-	low, high, sum := math.Inf(1), math.Inf(-1), 0.0
-	for _, s := range seconds {
-		v := f(s)
-		if math.IsNaN(v) {
-			return 0
-		}
-		low, high, sum = min(low, v), max(high, v), sum+v
-	}
-	if sum == 0 || math.IsInf(sum, 0) {
-		return math.Inf(1)
-	}
-	return (high - low) / 2 / (sum / float64(len(seconds)))
-}
-
-// tickNoise is the relative error of a second's CPU that comes from the kernel
+// tickNoise is the relative error of the seconds' CPU that comes from the kernel
 // counting it in ticks of 10 ms.
 func tickNoise(seconds []second) float64 {
-	cpu := 0.0
-	for _, s := range seconds {
-		cpu += s.CPUS
-	}
+	cpu := sum(seconds, func(s second) float64 { return s.CPUS })
 	if math.IsNaN(cpu) || cpu == 0 {
 		return 0
 	}
-	return 0.01 / (cpu / float64(len(seconds)))
+	return 0.02 / cpu
 }

@@ -18,21 +18,22 @@ func TestWarmth(t *testing.T) {
 		steady  bool
 		why     string
 	}{
-		{"calm from the start waits for the minimum", false, []second{calm, calm, calm, calm, calm}, 4, true, "steady after"},
-		{"too few requests on the first rung", true, repeat(second{Requests: 1000, CPUS: 0.5}, 10), 10, false, "10000 of 20000 requests"},
-		{"enough requests, compiler still at work", true, repeat(second{Requests: 8000, CPUS: 0.8, JITS: share(0.3)}, 10), 10, false, "JIT compilers used 30 % of a core"},
-		{"one busy second of the compiler is spread over three", true, []second{calm, {Requests: 8000, CPUS: 0.8, JITS: share(0.05)}, calm, calm}, 4, true, "steady"},
-		{"later rungs compile a little again", false, repeat(second{Requests: 8000, CPUS: 0.8, JITS: share(0.08)}, 10), 4, true, "steady"},
-		{"but not for good", false, repeat(second{Requests: 8000, CPUS: 0.8, JITS: share(0.3)}, 10), 10, false, "JIT compilers used 30 % of a core"},
-		{"many methods", false, repeat(second{Requests: 8000, CPUS: 0.8, Compiles: share(50)}, 10), 10, false, "50 methods a second"},
-		{"throughput still rising", false, []second{{Requests: 1000, CPUS: .5}, {Requests: 2000, CPUS: 1}, {Requests: 3000, CPUS: 1.5}, {Requests: 4000, CPUS: 2}, {Requests: 4000, CPUS: 2}, {Requests: 4000, CPUS: 2}}, 6, true, "steady"},
-		{"CPU per request still falling", false, []second{{Requests: 1000, CPUS: 2}, {Requests: 1000, CPUS: 1.8}, {Requests: 1000, CPUS: 1.6}, {Requests: 1000, CPUS: 1.4}}, 0, false, "CPU per request moved"},
-		{"a second of reconnects is ignored", false, []second{calm, calm, {Requests: 100, CPUS: 1, Renewed: .5}, calm}, 4, true, "steady"},
-		{"CPU unknown: throughput decides", false, repeat(second{Requests: 10, CPUS: math.NaN()}, 4), 4, true, "steady"},
-		{"no answers at all", false, repeat(second{CPUS: 0.1}, 10), 10, false, "throughput moved"},
+		{"calm from the start takes two spans", false, repeat(calm, 10), 6, true, "steady after"},
+		{"too few requests on the first rung", true, repeat(second{Requests: 1000, CPUS: 0.5}, 12), 12, false, "12000 of 20000 requests"},
+		{"enough requests, compiler still at work", true, repeat(second{Requests: 8000, CPUS: 0.8, JITS: share(0.3)}, 12), 12, false, "JIT compilers used 30 % of a core"},
+		{"one busy second of the compiler is spread over three", true, append(repeat(calm, 5), second{Requests: 8000, CPUS: 0.8, JITS: share(0.05)}), 6, true, "steady"},
+		{"later rungs compile a little again", false, repeat(second{Requests: 8000, CPUS: 0.8, JITS: share(0.08)}, 10), 6, true, "steady"},
+		{"but not for good", false, repeat(second{Requests: 8000, CPUS: 0.8, JITS: share(0.3)}, 12), 12, false, "JIT compilers used 30 % of a core"},
+		{"many methods", false, repeat(second{Requests: 8000, CPUS: 0.8, Compiles: share(50)}, 12), 12, false, "50 methods a second"},
+		{"throughput rises, then stays", false, rates(1000, 2000, 3000, 4000, 4000, 4000, 4000, 4000, 4000), 9, true, "steady"},
+		{"noise without a trend is no warm-up", false, rates(4000, 3000, 5000, 3000, 5000, 4000), 6, true, "steady"},
+		{"CPU per request still falling", false, []second{{Requests: 1000, CPUS: 2}, {Requests: 1000, CPUS: 1.8}, {Requests: 1000, CPUS: 1.6}, {Requests: 1000, CPUS: 1.4}, {Requests: 1000, CPUS: 1.2}, {Requests: 1000, CPUS: 1}}, 0, false, "CPU per request moved"},
+		{"a second of reconnects is ignored", false, []second{calm, calm, calm, {Requests: 100, CPUS: 1, Renewed: .5}, calm, calm, calm}, 7, true, "steady"},
+		{"CPU unknown: throughput decides", false, repeat(second{Requests: 10, CPUS: math.NaN()}, 6), 6, true, "steady"},
+		{"no answers at all", false, repeat(second{CPUS: 0.1}, 12), 12, false, "no answers"},
 	}
 	for _, test := range tests {
-		w := warmth{first: test.first, min: 4 * time.Second, max: 10 * time.Second}
+		w := warmth{first: test.first, min: 4 * time.Second, max: 12 * time.Second}
 		at, steady, why := 0, false, ""
 		for i, s := range test.seconds {
 			var done bool
@@ -45,6 +46,15 @@ func TestWarmth(t *testing.T) {
 			t.Errorf("%s: done after %d, steady %v, %q; want %d, %v, %q", test.name, at, steady, why, test.done, test.steady, test.why)
 		}
 	}
+}
+
+// rates are seconds of so many requests, each at 100 µs of CPU.
+func rates(requests ...float64) []second {
+	var all []second
+	for _, n := range requests {
+		all = append(all, second{Requests: n, CPUS: n * 100e-6})
+	}
+	return all
 }
 
 func repeat(s second, n int) []second {
