@@ -2,7 +2,7 @@
 GO ?= go
 BIN := bin/loomlab
 
-.PHONY: build run test race lint bench jars clean
+.PHONY: build run test race lint bench verdicts jars clean
 
 run: build ## reproduce the article: three SUTs, a ladder of connections, one table
 	$(BIN) run article
@@ -26,6 +26,10 @@ bench: build ## the instrument against its peers, interleaved; says which peers 
 	$(GO) test -run '^$$' -bench . -benchtime 200ms ./loadgen/... ./downstream/...
 	$(GO) run ./bench load
 	$(GO) run ./bench downstream
+
+SEEDS ?= 1,2
+verdicts: build ## the matrix of labelled bottlenecks: does the lab name each? SEEDS=3,4 draws other parameters; JARS=--jars adds the real jars
+	$(GO) run ./bench verdicts --seeds $(SEEDS) $(JARS)
 
 jars: build ## build the SUT jars of testdata/apps into the user's cache folder
 	$(BIN) build

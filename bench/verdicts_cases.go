@@ -86,10 +86,10 @@ func caseGroups(binary string) []group {
 			return []labelled{{"engine CPU", fmt.Sprintf("downstream: none, command: ['%s', downstream, --listen, '127.0.0.1:{{port}}', --delay, 0s, --body-size, '%d']",
 				binary, d.between(2000, 20000)), []string{"load-engine"}}}
 		})},
-		{head: pin("sut: 'cpus:0', load: 'cpus:1', downstream: 'cpus:0'"), lacks: twoCPUs, around: hogs(3, 1), cases: cases(func(d drawn) []labelled {
+		{head: pin("sut: 'cpus:0', load: 'cpus:1', downstream: 'cpus:0'"), lacks: realtimeLacks, around: hogs(1, 1, 70*time.Millisecond, 15*time.Millisecond), cases: cases(func(d drawn) []labelled {
 			return []labelled{{"engine descheduled", d.delay("") + ", " + standin(binary, "--model "+d.oneOf("goroutines", "event-loop")), []string{"load-engine"}}}
 		})},
-		{head: pin("sut: 'cpus:0', load: 'cpus:0', downstream: 'cpus:1'"), lacks: twoCPUs, around: hogs(3, 1), cases: cases(func(d drawn) []labelled {
+		{head: pin("sut: 'cpus:0', load: 'cpus:0', downstream: 'cpus:1'"), lacks: realtimeLacks, around: hogs(1, 1, 70*time.Millisecond, 15*time.Millisecond), cases: cases(func(d drawn) []labelled {
 			return []labelled{{"downstream descheduled", d.delay("") + ", " + standin(binary, "--model "+d.oneOf("goroutines", "event-loop")), []string{"downstream"}}}
 		})},
 		{head: plain, lacks: twoCPUs, around: hogs(1, -1), cases: cases(func(d drawn) []labelled {

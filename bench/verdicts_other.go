@@ -2,9 +2,14 @@
 
 package main
 
-import "errors"
+import (
+	"errors"
+	"time"
+)
 
-func hogs(int, int) func() (func(), error) {
+func realtimeLacks() string { return "real-time priority needs Linux" }
+
+func hogs(int, int, ...time.Duration) func() (func(), error) {
 	return func() (func(), error) { return nil, errors.New("CPU affinity needs Linux") }
 }
 

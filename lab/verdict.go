@@ -22,14 +22,13 @@ type evidence struct {
 }
 
 // verdictRules are small and pure; the first that speaks is the verdict. What
-// spoils the measurement stands first, then what the downstream's gauge shows,
-// then CPUs, then what can only be guessed from what is left.
+// spoils the measurement stands first, then what the downstream's gauge and the
+// latencies show, then CPUs: a busy machine is no reason for a plateau.
 var verdictRules = []func(*figures) *record.Verdict{
 	localPorts, downstreamConnections, connectionCap, acceptQueue,
 	outOfMemory, downstreamFaults, manyErrors, collecting,
-	declaredPool, downstreamSlow, clientLimited,
+	declaredPool, downstreamSlow, clientLimited, hiddenPool, oneAtATime, delayedACK,
 	engineBusy, engineStarved, ownCPU, hotThread, machineCPU, downstreamStarved,
-	delayedACK, oneAtATime, hiddenPool,
 }
 
 // verdict names what held a measured cell back. It is nil for a cell without
@@ -237,7 +236,7 @@ func (f *figures) flat() bool {
 	if g == nil || len(g.Peaks) < 2 {
 		return false
 	}
-	return float64(slices.Max(g.Peaks)-slices.Min(g.Peaks)) <= max(0.01*f.peak, 0)
+	return float64(slices.Max(g.Peaks)-slices.Min(g.Peaks)) <= 0.01*f.peak
 }
 
 // number3 writes three digits that count, for figures of a measurement.

@@ -73,10 +73,10 @@ func engineStarved(f *figures) *record.Verdict {
 		return nil
 	}
 	lag := *e.LagP99MS / 1e3
-	if lag < 0.005 || lag < 0.1*f.latency {
+	if lag < 0.005 || lag < 0.5*f.own() {
 		return nil
 	}
-	return &record.Verdict{Kind: record.VerdictLoadEngine, Sure: f.load.wait >= 2*starved*loops && f.sutIdle() && lag >= 0.5*f.own(),
+	return &record.Verdict{Kind: record.VerdictLoadEngine, Sure: f.load.wait >= 2*starved*loops && f.sutIdle() && lag >= f.own(),
 		Text: fmt.Sprintf("the load engine is the limit: it waited %s s for a CPU in %s s, and handled one answer in a hundred more than %s late. Somebody else has its CPU; the SUT uses %s of %s.",
 			number3(f.load.wait*f.seconds), number3(f.seconds), millis(lag), number3(f.sut.cores), number(f.sut.cpus)),
 		Evidence: f.utilisation()}
@@ -88,7 +88,7 @@ func downstreamStarved(f *figures) *record.Verdict {
 	if !f.down.known || d == nil || d.LatenessMS == nil || f.down.wait < starved || f.sutTakesCPU() {
 		return nil
 	}
-	if late := d.LatenessMS.P99 / 1e3; late < 0.005 || late < 0.1*f.latency {
+	if late := d.LatenessMS.P99 / 1e3; late < 0.005 || late < 0.5*f.own() {
 		return nil
 	}
 	return &record.Verdict{Kind: record.VerdictDownstream,

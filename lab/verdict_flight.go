@@ -40,7 +40,7 @@ func declaredPool(f *figures) *record.Verdict {
 	var found []pool
 	for _, p := range f.pools() {
 		limit := float64(p.limit)
-		if p.limit > 0 && limit <= 0.97*f.n && math.Abs(f.peak-limit) <= max(0.02*limit, 0) && f.flight >= mostly*limit {
+		if p.limit > 0 && limit <= 0.97*f.n && math.Abs(f.peak-limit) <= 0.02*limit && f.flight >= mostly*limit {
 			found = append(found, p)
 		}
 	}
@@ -148,12 +148,13 @@ func delayedACK(f *figures) *record.Verdict {
 // oneAtATime: requests come to the downstream like clockwork, or one by one,
 // and it is no CPU that spaces them.
 func oneAtATime(f *figures) *record.Verdict {
-	if !f.closed() || f.peak == 0 || f.peak > 0.9*f.n || !f.sutIdle() || f.share() >= mostly || f.bad >= manyBad {
+	idles := f.sut.known && f.sut.cores < 0.5 && f.sut.cores < 0.5*f.sut.cpus
+	if !f.closed() || f.peak == 0 || f.peak > 0.9*f.n || !idles || f.share() >= mostly || f.bad >= manyBad {
 		return nil
 	}
 	v := &record.Verdict{Kind: record.VerdictLock, Evidence: f.gauge() + "; " + f.utilisation()}
-	if f.peak == 1 {
-		if f.ok*f.served < mostly {
+	if f.peak == 1 && len(f.cell.InFlight.Peaks) > 1 {
+		if f.flight < 0.5 { // that few may well never meet
 			return nil
 		}
 		v.Text = fmt.Sprintf("one request at a time is in the downstream: a lock is held around the call (or a pool has one connection). %s/s is %s%s.",
@@ -161,7 +162,7 @@ func oneAtATime(f *figures) *record.Verdict {
 		return v
 	}
 	e := f.cell.InFlight.Evenness
-	if e == nil || *e < even {
+	if e == nil || *e < even || !f.sutIdle() {
 		return nil
 	}
 	v.Evidence += fmt.Sprintf("; evenness of the calls %s (1: a clock, 0.79: at random)", number3(*e))
@@ -172,7 +173,13 @@ func oneAtATime(f *figures) *record.Verdict {
 
 // hiddenPool: the gauge stands at a limit that nobody declared.
 func hiddenPool(f *figures) *record.Verdict {
-	if !f.closed() || f.peak < 2 || f.peak > 0.97*f.n || !f.flat() || f.flight < nearlyAll*f.peak || !f.sutIdle() || f.bad >= manyBad {
+	if !f.closed() || f.peak < 2 || f.peak > 0.97*f.n || !f.flat() || f.flight < nearlyAll*f.peak || f.bad >= manyBad {
+		return nil
+	}
+	// A CPU that takes one at a time, or a lock, spaces requests evenly and may
+	// look as flat.
+	e := f.cell.InFlight.Evenness
+	if !f.sut.known || f.sutFull() || f.sut.hottest >= 0.8 || e == nil || *e >= nearlyAll {
 		return nil
 	}
 	v := &record.Verdict{Kind: record.VerdictClientPool, Evidence: f.gauge() + "; " + f.utilisation()}

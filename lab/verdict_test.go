@@ -143,7 +143,7 @@ func TestVerdicts(t *testing.T) {
 		{"the engine's CPU", scene{n: 100, x: 90000, sut: cpu{cores: 0.8}, load: cpu{cores: 0.98}}, record.VerdictLoadEngine, true, "uses 0.98 of the 1 cores"},
 		{"the engine's CPU and the SUT's", scene{n: 100, x: 90000, sut: cpu{cores: 0.97, cpus: 1}, load: cpu{cores: 0.98}}, record.VerdictLoadEngine, false, ""},
 		{"the engine waits for a CPU", scene{n: 100, x: 500, delay: 0.1, peaks: peaks(60, 55), sut: cpu{cores: 0.1}, load: cpu{cores: 0.1, wait: 0.5},
-			change: func(c *record.Cell, _ *evidence) { c.Load.Engine.LagP99MS = at(90.0) }}, record.VerdictLoadEngine, true, "waited 5 s for a CPU in 10 s"},
+			change: func(c *record.Cell, _ *evidence) { c.Load.Engine.LagP99MS = at(120.0) }}, record.VerdictLoadEngine, true, "waited 5 s for a CPU in 10 s"},
 		{"the engine waits, but it hardly shows", scene{n: 100, x: 500, delay: 0.1, peaks: peaks(60, 55), sut: cpu{cores: 0.1}, load: cpu{cores: 0.1, wait: 0.5},
 			change: func(c *record.Cell, _ *evidence) { c.Load.Engine.LagP99MS = at(4.0) }}, record.VerdictUnknown, false, ""},
 		{"garbage collection", scene{n: 100, x: 300, delay: 0.1, peaks: peaks(60, 55), sut: cpu{cores: 3.9},

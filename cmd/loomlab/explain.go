@@ -1,0 +1,44 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"loomlab/lab/record"
+	"loomlab/lab/report"
+)
+
+func explainCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "explain",
+		Usage:     "say in words, with arithmetic, what held each cell of a stored run back",
+		ArgsUsage: "[RUN]",
+		Description: "RUN is a run directory, its run.json, a {run, cells} document, or the name of a run under --dir;\n" +
+			"without it the last one.\n\n" +
+			"Exit status: 0 shown; 2 usage, or no such run.",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "dir", Usage: "`FOLDER` that holds the runs", Value: "runs"},
+		},
+		Action: func(c *cli.Context) error {
+			if c.NArg() > 1 {
+				return usagef("explain takes one RUN, not %d", c.NArg())
+			}
+			path, err := record.Find(c.String("dir"), c.Args().First())
+			if err != nil {
+				return usagef("%w", err)
+			}
+			saved, err := record.Open(path)
+			if err != nil {
+				return usagef("%w", err)
+			}
+			for _, warning := range saved.Warnings {
+				fmt.Fprintf(c.App.ErrWriter, "loomlab: %s\n", warning)
+			}
+			if err := report.Explain(c.App.Writer, saved, textOptions(c.App.Writer)); err != nil {
+				return failedf("cannot write: %w", err)
+			}
+			return nil
+		},
+	}
+}
