@@ -241,6 +241,13 @@ func (d *decoder) scalarValue(path string, n ast.Node, v reflect.Value) {
 			return
 		}
 		v.SetFloat(f)
+	case reflect.Bool:
+		b, isBool := n.(*ast.BoolNode)
+		if !isBool {
+			d.add(path, "%s; want true or false", describe(n))
+			return
+		}
+		v.SetBool(b.Value)
 	default:
 		panic("lab: no rule to read YAML into " + v.Type().String())
 	}

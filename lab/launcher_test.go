@@ -88,3 +88,24 @@ func TestTierRunsOnItsCPUsOnly(t *testing.T) {
 		t.Errorf("a CPU that is not there: %v", err)
 	}
 }
+
+func TestKeysOfOneTier(t *testing.T) {
+	const head = "name: a\ndownstream: {delay: 1ms, max_conns: 7}\nsuts: [{name: s, command: [x, '{{port}}']}]\n"
+	exp, err := Parse("a.yaml", []byte(head+"load: {connections: [1], no_keepalive: true}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := NewPlan(exp, Options{}, Facts{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if argv := strings.Join(plan.LoadArgv(plan.SUTs[0], "http://127.0.0.1:1", 1, false), " "); !strings.Contains(argv, "--no-keepalive") {
+		t.Errorf("no keep-alive: %s", argv)
+	}
+	if argv := strings.Join(plan.DownstreamArgv(plan.SUTs[0].Downstream, "127.0.0.1:2"), " "); !strings.Contains(argv, "--max-conns 7") {
+		t.Errorf("7 connections: %s", argv)
+	}
+	if _, err := Parse("a.yaml", []byte(head+"load: {connections: [1], no_keepalive: maybe}\n")); err == nil || !strings.Contains(err.Error(), "want true or false") {
+		t.Errorf("%v", err)
+	}
+}
