@@ -63,7 +63,7 @@ func (f *fork) measure(ctx context.Context, j job) record.Cell {
 	w.cell = record.Cell{SUT: j.SUT, Fork: j.Fork, Connections: j.Connections, Rate: j.rate, Round: j.Round,
 		Started: w.began.UTC(), Status: "ok", Unavailable: map[string]string{}}
 	warmup := f.plan.Experiment.Load.Warmup
-	w.warmth = warmth{first: f.cold, min: time.Duration(warmup.Min), max: time.Duration(warmup.Max)}
+	w.warmth = warmth{first: f.cold, min: time.Duration(warmup.Min), max: warmest(warmup, f.cold)}
 	if j.warm {
 		f.unsteady = "the warm-up did not come to its end"
 	}
@@ -142,7 +142,7 @@ func (w *window) mostTime() time.Duration {
 	l := w.f.plan.Experiment.Load
 	t := time.Duration(l.Duration) + 2*time.Duration(l.Timeout) + cellMargin
 	if w.job.warm {
-		t += time.Duration(l.Warmup.Max)
+		t += w.warmth.max
 	}
 	return t
 }
@@ -282,7 +282,7 @@ func (w *window) finish(ctx context.Context, exceptions map[string]int64) {
 	c.AcceptQueue = lasting(w.waiting[0], w.waiting[1])
 	w.joinExceptions(ctx, exceptions)
 	c.Ceilings = w.f.ceilings(*c)
-	c.Doubts = doubts(*c, w.f.circumstances(w.job))
+	c.Doubts = doubts(*c, w.circumstances())
 	if c.Status == "ok" {
 		if reason := invalid(c.Load); reason != "" {
 			c.Status, c.Reason = "failed", reason
@@ -291,6 +291,15 @@ func (w *window) finish(ctx context.Context, exceptions map[string]int64) {
 	if !w.f.bare {
 		c.Verdict = verdict(*c, w.f.evidence(*c))
 	}
+}
+
+// circumstances are what the doubt rules need to know beside the cell.
+func (w *window) circumstances() circumstances {
+	about := w.f.circumstances(w.job)
+	if w.before != nil && w.after != nil {
+		about.unseen = max(0, w.before.At-w.opened) + max(0, w.closed-w.after.At)
+	}
+	return about
 }
 
 // joinProbes cuts the samples to the window and adds what needs the request count.

@@ -11,6 +11,9 @@ type circumstances struct {
 	delay time.Duration // nominal delay of the downstream; 0: none, or it varies
 	calls *float64      // downstream calls per request, as declared; nil: unknown
 	cores int           // of the machine; 0: unknown
+	// unseen is how many seconds of the window lie outside of the downstream's
+	// account, which is read a moment after each end of it.
+	unseen float64
 	// unsteady is why the warm-up of this rung gave up; "" when it ended steady,
 	// or when there was none.
 	unsteady string

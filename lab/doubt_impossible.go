@@ -28,12 +28,18 @@ func impossibleThroughput(c record.Cell, about circumstances) *record.Doubt {
 }
 
 // impossibleCalls: the SUT cannot have more answers than its downstream served.
+// What it served while its account was not kept is taken from its rate, doubled:
+// this doubt says that there is a bug, so it must not come of a late reading.
 func impossibleCalls(c record.Cell, about circumstances) *record.Doubt {
 	if about.calls == nil || *about.calls == 0 || c.Downstream == nil {
 		return nil
 	}
 	need := float64(c.Load.Requests.OK) * *about.calls
-	if have := float64(c.Downstream.Answered) + float64(slots(c))**about.calls; need > have {
+	served := float64(c.Downstream.Answered)
+	if c.Load.Seconds > 0 {
+		served += 2 * served * about.unseen / c.Load.Seconds
+	}
+	if have := served + float64(slots(c))**about.calls; need > have {
 		return impossible("ok × calls ≤ served by the downstream + N", "%.0f calls needed, %d served with %d connections",
 			need, c.Downstream.Answered, slots(c))
 	}

@@ -71,7 +71,11 @@ func (p *Plan) estimate() Estimate {
 		}
 	}
 	add("starts", count(len(p.SUTs), "SUT")+" × "+count(p.Experiment.Forks, "fork")+perFork, forks*starts, forks*starts)
-	add("warm-ups", count(int(rungs), "rung")+" × "+between(warmMin, warmMax), rungs*warmMin, rungs*warmMax)
+	firsts := forks * time.Duration(len(p.SUTs)) // rungs that begin cold
+	if p.Experiment.Isolate == IsolateRung {
+		firsts = rungs
+	}
+	add("warm-ups", count(int(rungs), "rung")+" × "+between(warmMin, warmMax), rungs*warmMin, firsts*warmMax+(rungs-firsts)*warmest(l.Warmup, false))
 	add("lead-ins", fmt.Sprintf("%d × max(2s, 5 × mean latency)", windows), forks*leadIns, forks*leadIns)
 	add("windows", fmt.Sprintf("%d × %v", windows, time.Duration(l.Duration)), windows*time.Duration(l.Duration), windows*time.Duration(l.Duration))
 	add("drains", fmt.Sprintf("%d × one latency", windows), forks*drains, forks*drains)

@@ -322,7 +322,7 @@ func (f *fork) ceilings(c record.Cell) []record.Ceiling {
 	return Ceilings(c.Connections, f.sut.Limits, f.calls(c), delay)
 }
 
-// circumstances are what the doubt rules need to know beside the cell.
+// circumstances are those of every cell on this rung.
 func (f *fork) circumstances(j job) circumstances {
 	about := circumstances{calls: f.sut.Calls, cores: f.plan.Facts.Cores, foreign: f.sut.Kind == KindURL && !f.bare, unsteady: f.unsteady}
 	if d := f.sut.Downstream; d != nil && d.Jitter == "" && len(d.Faults) == 0 {

@@ -40,7 +40,7 @@ func TestPlanArticle(t *testing.T) {
 	if p.Needs.LoadFDs < 3000 || p.Needs.SUTFDs < 6000 || p.Needs.DownstreamFDs < 3000 || !p.Needs.JDK || p.Needs.ListenPorts != 2 || p.Needs.MemoryBytes < 1<<30 {
 		t.Errorf("needs = %+v", p.Needs)
 	}
-	if p.Estimate.Min < 5*time.Minute || p.Estimate.Max > 11*time.Minute {
+	if p.Estimate.Min < 5*time.Minute || p.Estimate.Max > 9*time.Minute {
 		t.Errorf("estimate = %v", p.Estimate)
 	}
 	var sum time.Duration

@@ -98,7 +98,8 @@ type Load struct {
 	EqualRate *bool `yaml:"equal_rate" json:"equal_rate"`
 }
 
-// Warmup bounds the load before a rung's first window; Max 0 is none.
+// Warmup bounds the load before a rung's first window; Max 0 is none. Max is that
+// of a fork's first rung; later ones take half of it at most, or Min.
 type Warmup struct {
 	Min Duration `yaml:"min" json:"min"`
 	Max Duration `yaml:"max" json:"max"`
