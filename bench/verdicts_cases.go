@@ -60,6 +60,14 @@ func standin(binary, flags string) string {
 	return "command: ['" + strings.Join(words, "', '") + "']"
 }
 
+// self is this program, which has servers with faults of their own.
+func self() string {
+	if path, err := os.Executable(); err == nil {
+		return path
+	}
+	return os.Args[0]
+}
+
 // plainConnections is the rung of most groups: more than every limit that is drawn.
 const plainConnections = 160
 
@@ -97,7 +105,7 @@ func caseGroups(binary string) []group {
 		})},
 		{head: "load: {connections: [40], rounds: 1, duration: 2s, no_keepalive: true, warmup: {min: 0s, max: 0s}}", lacks: netnsLacks,
 			prefix: netnsPrefix(), cases: cases(func(d drawn) []labelled {
-				return []labelled{{"local ports, no keep-alive", d.delay("") + ", " + standin(binary, "--model goroutines"), []string{"local-ports"}}}
+				return []labelled{{"local ports, no keep-alive", fmt.Sprintf("%s, command: ['%s', server, '127.0.0.1:{{port}}', '{{downstream}}']", d.delay(""), self()), []string{"local-ports"}}}
 			})},
 	}
 }
@@ -123,10 +131,6 @@ func limitCases(d drawn, binary string) []labelled {
 
 // faultCases have something that goes wrong, or slowly.
 func faultCases(d drawn, binary string) []labelled {
-	self, err := os.Executable()
-	if err != nil {
-		self = os.Args[0]
-	}
 	slow := d.between(20, 100)
 	return []labelled{
 		{"slow downstream: spikes", fmt.Sprintf("%s, %s", d.delay(fmt.Sprintf(", jitter: 'spike:%dms@0.%d'", d.between(200, 500), d.between(2, 4))), standin(binary, "--model "+d.oneOf("goroutines", "event-loop"))), []string{"downstream"}},
@@ -135,7 +139,7 @@ func faultCases(d drawn, binary string) []labelled {
 		{"downstream connection cap", fmt.Sprintf("%s, %s", d.delay(fmt.Sprintf(", max_conns: %d", d.between(20, 80))), standin(binary, "--model "+d.oneOf("threads", "goroutines", "event-loop"))), []string{"downstream"}},
 		{"accept backlog", fmt.Sprintf("%s, %s", d.delay(""), standin(binary, fmt.Sprintf("--model %s --keep-alive-requests %d --backlog %d", d.oneOf("goroutines", "event-loop"), d.between(1, 3), d.between(1, 4)))), []string{"accept-queue"}},
 		{"errors", fmt.Sprintf("%s, %s", d.delay(""), standin(binary, fmt.Sprintf("--model %s --error-rate 0.%d --seed %d", d.oneOf("threads", "goroutines", "event-loop"), d.between(15, 45), d.between(1, 1000)))), []string{"errors"}},
-		{"delayed ACK", fmt.Sprintf("%s, command: ['%s', nagle, '127.0.0.1:{{port}}', '{{downstream}}']", d.delay(""), self), []string{"delayed-ack"}},
+		{"delayed ACK", fmt.Sprintf("%s, command: ['%s', server, '127.0.0.1:{{port}}', '{{downstream}}', nagle]", d.delay(""), self()), []string{"delayed-ack"}},
 	}
 }
 

@@ -25,10 +25,6 @@ func init() {
 // does not keep an instrument from its CPU.
 func hogs(n, cpu int, rhythm ...time.Duration) func() (func(), error) {
 	return func() (func(), error) {
-		self, err := os.Executable()
-		if err != nil {
-			return nil, err
-		}
 		var stops []func()
 		stop := func() {
 			for _, f := range stops {
@@ -40,7 +36,7 @@ func hogs(n, cpu int, rhythm ...time.Duration) func() (func(), error) {
 			for _, d := range rhythm {
 				argv = append(argv, d.String())
 			}
-			cmd := exec.Command(self, argv...)
+			cmd := exec.Command(self(), argv...)
 			cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 			lifeline, err := cmd.StdinPipe()
 			if err == nil {
@@ -136,11 +132,7 @@ func netnsLacks() string {
 }
 
 func netnsPrefix() []string {
-	self, err := os.Executable()
-	if err != nil {
-		self = os.Args[0]
-	}
-	return []string{self, "netns"}
+	return []string{self(), "netns"}
 }
 
 // inNetns runs a command in a network namespace with loopback and few ports.

@@ -83,7 +83,7 @@ func downstreamSlow(f *figures) *record.Verdict {
 	return &record.Verdict{Kind: record.VerdictDownstream, Evidence: f.gauge() + "; " + f.utilisation(),
 		Sure: f.about.varied && f.share() >= nearlyAll && f.late() >= 0.25*nominal,
 		Text: fmt.Sprintf("the downstream is the limit: a call takes %s on average and not %s (%s). %s/s is %s; the SUT adds only %s.",
-			millis(nominal+f.late()), millis(nominal), why, number(f.ok), f.ratio(f.n, "connections"), millis(f.own()))}
+			millis(nominal+f.late()), millis(nominal), why, number(f.ok), f.ratio(f.n, "connections"), millis(max(0, f.own())))}
 }
 
 // clientLimited: nearly all of a request's time is the delay, so the load could
@@ -103,7 +103,7 @@ func clientLimited(f *figures) *record.Verdict {
 		}
 		v.Sure = f.ok >= 0.99*offered && f.share() >= nearlyAll
 		v.Text = fmt.Sprintf("the load is the limit: of %s/s offered %s/s were answered; the SUT adds only %s to the delay of %s.",
-			number(offered), number(f.ok), millis(f.own()), millis(f.served))
+			number(offered), number(f.ok), millis(max(0, f.own())), millis(f.served))
 		return v
 	}
 	reached := f.ok * f.served / f.n
@@ -112,7 +112,7 @@ func clientLimited(f *figures) *record.Verdict {
 	}
 	v.Sure = reached >= nearlyAll
 	v.Text = fmt.Sprintf("the load is the limit. %s/s is %s; the SUT adds only %s to the delay of %s.",
-		number(f.ok), f.ratio(f.n, "connections"), millis(f.own()), millis(f.served))
+		number(f.ok), f.ratio(f.n, "connections"), millis(max(0, f.own())), millis(f.served))
 	return v
 }
 

@@ -8,14 +8,16 @@ import (
 	"net/http"
 )
 
-func init() { benches["nagle"] = serveNagle }
+func init() { benches["server"] = serveBadly }
 
-// serveNagle is a SUT with the classic mistake of servers: it leaves Nagle's
-// algorithm on and writes head and body apart, so that the body waits for the
-// client's delayed acknowledgement of the head, 40 ms on Linux.
-func serveNagle(args []string) error {
-	if len(args) != 2 {
-		return fmt.Errorf("usage: nagle LISTEN DOWNSTREAM")
+// serveBadly is a SUT with two classic mistakes of servers. It leaves closing to
+// the client whatever was asked, so that TIME_WAIT and the port that it holds
+// are the client's. And with nagle it leaves Nagle's algorithm on and writes head
+// and body apart, so that the body waits for the client's delayed
+// acknowledgement of the head, 40 ms on Linux.
+func serveBadly(args []string) error {
+	if len(args) < 2 {
+		return fmt.Errorf("usage: server LISTEN DOWNSTREAM [nagle]")
 	}
 	ln, err := net.Listen("tcp", args[0])
 	if err != nil {
@@ -27,14 +29,14 @@ func serveNagle(args []string) error {
 		if err != nil {
 			return err
 		}
-		go nagleConn(c, client, args[1])
+		go serveConn(c, client, args[1], len(args) > 2)
 	}
 }
 
-func nagleConn(c net.Conn, client *http.Client, downstream string) {
+func serveConn(c net.Conn, client *http.Client, downstream string, nagle bool) {
 	defer c.Close()
 	if tcp, ok := c.(*net.TCPConn); ok {
-		_ = tcp.SetNoDelay(false)
+		_ = tcp.SetNoDelay(!nagle)
 	}
 	r := bufio.NewReader(c)
 	for {
