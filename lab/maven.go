@@ -64,7 +64,7 @@ func runMaven(ctx context.Context, o BuildOptions, sources, logPath string) erro
 	case !onPath && !words.maven:
 		return fmt.Errorf("%w on the PATH, and the wrapper could not fetch it (%w); install Maven 3.6.3 or newer:%s", ErrNoMaven, err, words.last())
 	default:
-		return fmt.Errorf("Maven failed (%w); all it said is in %s:%s", err, logPath, words.last())
+		return fmt.Errorf("building the jars with Maven failed (%w); all it said is in %s:%s", err, logPath, words.last())
 	}
 }
 

@@ -89,8 +89,9 @@ func TestRandomOrderFollowsItsSeed(t *testing.T) {
 	random := func(seed uint64) string {
 		return fmt.Sprint(planOf(t, Options{Forks: ptr(8)}, func(e *record.Experiment) { e.Order, e.Seed = OrderRandom, seed }).ForkOrders())
 	}
-	if random(1) != random(1) || random(1) == random(2) {
-		t.Errorf("seed 1: %s and %s; seed 2: %s", random(1), random(1), random(2))
+	first, again, other := random(1), random(1), random(2)
+	if first != again || first == other {
+		t.Errorf("seed 1: %s and %s; seed 2: %s", first, again, other)
 	}
 	listed := planOf(t, Options{Forks: ptr(3)}, func(e *record.Experiment) { e.Order = OrderListed })
 	for _, order := range listed.ForkOrders() {

@@ -21,7 +21,6 @@ type Tree struct {
 	readings  int
 	lostCPU   time.Duration // of members that ended without a member counting them as waited for
 	groups    map[string]*ThreadGroup
-	jvm       *member // the first JVM, once found
 	buf       []byte
 }
 
