@@ -43,6 +43,7 @@ type window struct {
 	last           *secondMark
 	opened, closed float64 // clock seconds; 0: not yet
 	before, after  *record.DownstreamStats
+	account        *record.DownstreamStats // difference of the two, or of JSON lines between them
 	endRSS         *int64                  // at the window's end, connections open
 	peakRSS        *int64                  // since the load began
 	waiting        [2]*record.AcceptQueues // at the window's two ends
@@ -289,7 +290,7 @@ func (w *window) finish(ctx context.Context, exceptions map[string]int64) {
 		}
 	}
 	if !w.f.bare {
-		c.Verdict = verdict(*c, w.f.evidence(*c))
+		c.Verdict = verdict(*c, w.f.evidence(*c, w.account))
 	}
 }
 

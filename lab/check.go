@@ -101,6 +101,9 @@ func (c *checker) load() {
 			c.add(path, "a second rung of %d connections", n)
 		}
 	}
+	if c.has("load.engine") {
+		c.oneOf("load.engine", l.Engine, []string{"auto", "epoll", "portable"})
+	}
 	c.atLeast("load.rounds", l.Rounds, 1)
 	c.positive("load.duration", l.Duration)
 	c.positive("load.timeout", l.Timeout)

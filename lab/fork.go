@@ -302,9 +302,12 @@ func (f *fork) calls(c record.Cell) *float64 {
 	if c.Downstream == nil || c.Load == nil || c.Load.Requests.OK == 0 {
 		return nil
 	}
-	calls := float64(c.Downstream.Answered) / float64(c.Load.Requests.OK)
-	if whole := math.Round(calls); math.Abs(calls-whole) < 0.05 {
-		calls = whole // what was in flight at the window's ends
+	ok := float64(c.Load.Requests.OK)
+	calls := float64(c.Downstream.Answered) / ok
+	// What was in flight at the window's ends makes a difference, in short windows most.
+	edges := min(float64(c.Connections)/ok, 0.15)
+	if whole := math.Round(calls); math.Abs(calls-whole) < max(0.05, edges) {
+		calls = whole
 	}
 	return &calls
 }

@@ -91,7 +91,7 @@ func TestTierRunsOnItsCPUsOnly(t *testing.T) {
 
 func TestKeysOfOneTier(t *testing.T) {
 	const head = "name: a\ndownstream: {delay: 1ms, max_conns: 7}\nsuts: [{name: s, command: [x, '{{port}}']}]\n"
-	exp, err := Parse("a.yaml", []byte(head+"load: {connections: [1], no_keepalive: true}\n"))
+	exp, err := Parse("a.yaml", []byte(head+"load: {connections: [1], no_keepalive: true, engine: portable}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestKeysOfOneTier(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if argv := strings.Join(plan.LoadArgv(plan.SUTs[0], "http://127.0.0.1:1", 1, false), " "); !strings.Contains(argv, "--no-keepalive") {
+	if argv := strings.Join(plan.LoadArgv(plan.SUTs[0], "http://127.0.0.1:1", 1, false), " "); !strings.Contains(argv, "--engine portable --no-keepalive") {
 		t.Errorf("no keep-alive: %s", argv)
 	}
 	if argv := strings.Join(plan.DownstreamArgv(plan.SUTs[0].Downstream, "127.0.0.1:2"), " "); !strings.Contains(argv, "--max-conns 7") {

@@ -59,6 +59,9 @@ func (p *Plan) loadArgv(s PlannedSUT, base string, hold bool, what ...string) []
 	l := p.Experiment.Load
 	argv := append([]string{p.self(), "load", base + s.Path}, what...)
 	argv = append(argv, "-d", l.Duration.String(), "--timeout", l.Timeout.String(), "--samples", "--json")
+	if l.Engine != "" {
+		argv = append(argv, "--engine", l.Engine)
+	}
 	if l.NoKeepAlive {
 		argv = append(argv, "--no-keepalive")
 	}

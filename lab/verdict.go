@@ -15,8 +15,10 @@ type evidence struct {
 	delay  time.Duration // nominal, of one call of the downstream; 0: there is none
 	varied bool          // the downstream is told to vary it, or to fail
 	calls  *float64      // downstream calls per request; nil: unknown
-	limits record.Limits // declared, or told by the SUT; 0: none known
-	cores  int           // of the machine; 0: unknown
+	// account is the downstream's, over about the window; nil: none.
+	account *record.DownstreamStats
+	limits  record.Limits // declared, or told by the SUT; 0: none known
+	cores   int           // of the machine; 0: unknown
 	// cpus is how many CPUs each tier may use; 0 or absent: unknown.
 	cpus map[string]int
 }
@@ -28,7 +30,7 @@ var verdictRules = []func(*figures) *record.Verdict{
 	localPorts, downstreamConnections, connectionCap, acceptQueue,
 	outOfMemory, downstreamFaults, manyErrors, collecting,
 	declaredPool, downstreamSlow, clientLimited, hiddenPool, oneAtATime, delayedACK,
-	engineBusy, engineStarved, ownCPU, hotThread, machineCPU, downstreamStarved,
+	engineBusy, engineStarved, ownCPU, hotThread, machineCPU, downstreamStarved, sutWaits,
 }
 
 // verdict names what held a measured cell back. It is nil for a cell without

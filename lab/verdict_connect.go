@@ -41,12 +41,12 @@ func (f *figures) timeWait() string {
 // downstreamConnections: connections of the SUT wait until the downstream
 // accepts them, and it accepted none.
 func downstreamConnections(f *figures) *record.Verdict {
-	q, d := f.cell.AcceptQueue, f.cell.Downstream
+	q, d := f.cell.AcceptQueue, f.about.account
 	if q == nil || q.Downstream == nil || *q.Downstream == 0 || d == nil || f.peak == 0 {
 		return nil
 	}
 	open := float64(d.Connections.Open)
-	if d.Connections.Accepted > 0 || f.peak > open || f.flight < 0.8*open {
+	if d.Connections.Accepted > 0 || f.peak > open || f.flight < 0.5*open {
 		return nil
 	}
 	return &record.Verdict{Kind: record.VerdictDownstream, Sure: f.flight >= 0.9*open,

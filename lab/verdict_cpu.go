@@ -199,6 +199,18 @@ func machineCPU(f *figures) *record.Verdict {
 	return v
 }
 
+// sutWaits: the SUT's threads wait for a CPU, though nobody seems to have it:
+// a virtual machine's CPU may be taken away without a trace.
+func sutWaits(f *figures) *record.Verdict {
+	s := f.sut
+	if !s.known || s.cpus == 0 || s.cores < 0.5*s.cpus || s.demand() < 1.2*s.cpus || f.share() >= mostly {
+		return nil
+	}
+	return &record.Verdict{Kind: record.VerdictCPU, Evidence: f.utilisation(),
+		Text: fmt.Sprintf("the SUT waits for CPU: it uses %s of its %s while threads wait %s s for one in %s s.%s%s",
+			number3(s.cores), cores(s.cpus), number3(s.wait*f.seconds), number3(f.seconds), f.compiling(), f.costArithmetic(s.cores))}
+}
+
 func plural(whose string) string {
 	if strings.HasPrefix(whose, "others") {
 		return ""

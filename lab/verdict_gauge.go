@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"math"
 	"net"
 	"net/url"
 	"strconv"
@@ -62,17 +63,24 @@ func (w *window) joinDownstream() {
 		return
 	}
 	lines := w.f.gauge.between(w.opened, w.closed)
-	if n := len(lines); (w.before == nil || w.after == nil) && n >= 2 {
-		// It does not even serve us, but it prints: a second more or less.
-		w.before, w.after = &lines[0], &lines[n-1]
-	}
-	if w.before == nil || w.after == nil || w.after.At <= w.before.At {
+	before, after := w.before, w.after
+	if before == nil || after == nil {
 		c.Unavailable["downstream"] = "its account could not be read at both ends of the window"
+		if len(lines) < 2 {
+			return
+		}
+		// It does not even serve us, but it prints. Rates of other seconds than
+		// the window's are good enough for the gauge, and for nothing else.
+		before, after = &lines[0], &lines[len(lines)-1]
+	}
+	d, seconds := after.Sub(*before), after.At-before.At
+	if seconds <= 0 {
 		return
 	}
-	d := w.after.Sub(*w.before)
-	c.Downstream = &d
-	seconds := w.after.At - w.before.At
+	w.account = &d
+	if c.Unavailable["downstream"] == "" {
+		c.Downstream = &d
+	}
 	g := &record.InFlight{Mean: d.InFlightS / seconds, Peaks: make([]int64, len(lines)), Evenness: d.Evenness(seconds)}
 	for i := range lines {
 		g.Peaks[i] = lines[i].InFlightMax
@@ -133,10 +141,18 @@ func lasting(a, b *record.AcceptQueues) *record.AcceptQueues {
 }
 
 // evidence is what a verdict on a cell of this fork may rest on.
-func (f *fork) evidence(c record.Cell) evidence {
-	about := evidence{calls: f.calls(c), limits: knownLimits(f.sut.Limits, f.info), cores: f.plan.Facts.Cores, cpus: map[string]int{}}
+func (f *fork) evidence(c record.Cell, account *record.DownstreamStats) evidence {
+	about := evidence{calls: f.calls(c), account: account, limits: knownLimits(f.sut.Limits, f.info), cores: f.plan.Facts.Cores, cpus: map[string]int{}}
 	if d := f.sut.Downstream; d != nil {
 		about.delay, about.varied = time.Duration(d.Delay), d.Jitter != "" || len(d.Faults) > 0
+	}
+	if g := c.InFlight; about.calls == nil && g != nil && g.ServedMS != nil && *g.ServedMS > 0 && c.Load.Requests.OK > 0 {
+		// By Little's law, mean ÷ time is the downstream's rate.
+		calls := g.Mean / (*g.ServedMS / 1e3) / (float64(c.Load.Requests.OK) / c.Load.Seconds)
+		if whole := math.Round(calls); math.Abs(calls-whole) < 0.1 {
+			calls = whole
+		}
+		about.calls = &calls
 	}
 	fs := probes.NewFS("/")
 	for name, t := range map[string]*tier{record.TierSUT: f.app, record.TierDownstream: f.down} {

@@ -62,6 +62,7 @@ func (s scene) verdict() *record.Verdict {
 		}
 		c.InFlight = &record.InFlight{Mean: s.mean, Peaks: s.peaks, ServedMS: at(s.served * 1e3), Evenness: at(s.evenness)}
 		c.Downstream = &record.DownstreamStats{Requests: load.Requests.OK, Answered: load.Requests.OK, LatenessMS: &record.Latency{P99: 0.2}}
+		about.account = c.Downstream
 		c.AcceptQueue = &record.AcceptQueues{SUT: at(int64(0)), Downstream: at(int64(0))}
 	}
 	if s.change != nil {
@@ -119,6 +120,10 @@ func TestVerdicts(t *testing.T) {
 		{"one at a time for want of CPU", scene{n: 120, x: 990, delay: 0.02, peaks: peaks(21, 20), evenness: 0.99, sut: cpu{cores: 0.99, cpus: 1}}, record.VerdictCPU, true, "1000 µs: 0.99 ÷ 0.001 s = 990/s"},
 		{"healthy", scene{n: 100, x: 985, delay: 0.1, peaks: peaks(100, 100)}, record.VerdictClientLimited, true, "985/s is 98 % of 100 connections ÷ 0.1 s = 1000/s; the SUT adds only 1.52 ms to the delay of 100 ms"},
 		{"nearly healthy", scene{n: 100, x: 850, delay: 0.1, peaks: peaks(100, 100)}, record.VerdictClientLimited, false, ""},
+		{"nearly healthy with a downstream that waits for a CPU", scene{n: 100, x: 850, delay: 0.1, peaks: peaks(100, 100), change: func(c *record.Cell, _ *evidence) {
+			c.Probes[record.TierDownstream].RunDelayS = at(5.0)
+			c.Downstream.LatenessMS = &record.Latency{Mean: 2, P99: 34}
+		}}, record.VerdictDownstream, false, "waited 5 s for a CPU in 10 s"},
 		{"not healthy", scene{n: 100, x: 780, delay: 0.1, peaks: peaks(90, 97)}, record.VerdictUnknown, false, ""},
 		{"healthy with open loop", scene{n: 300, x: 1990, delay: 0.1, peaks: peaks(200, 210), change: func(c *record.Cell, _ *evidence) {
 			c.Connections, c.Rate, c.Load.Mode, c.Load.LatencyMS.Mean = 0, 2000, "open", 101
@@ -132,6 +137,7 @@ func TestVerdicts(t *testing.T) {
 		{"the downstream is late by a tenth less a bit", scene{n: 100, x: 1780, delay: 0.05, served: 0.0555, peaks: peaks(100, 100)}, record.VerdictClientLimited, true, ""},
 		{"the SUT's own CPU", scene{n: 1000, x: 1900, delay: 0.1, peaks: peaks(195, 199), sut: cpu{cores: 1.93, cpus: 2, hottest: 0.97}, limits: workers}, record.VerdictCPU, true, "1.93 of its 2 cores"},
 		{"not all of the SUT's CPU", scene{n: 1000, x: 1900, delay: 0.1, peaks: peaks(180, 199), sut: cpu{cores: 1.75, cpus: 2, hottest: 0.8}}, record.VerdictUnknown, false, ""},
+		{"the SUT waits for a CPU that nobody has", scene{n: 160, x: 267, delay: 0.036, peaks: peaks(6, 16), sut: cpu{cores: 0.725, wait: 0.92, cpus: 1}}, record.VerdictCPU, false, "uses 0.725 of its 1 core while threads wait 9.2 s for one in 10 s"},
 		{"one hot thread", scene{n: 100, x: 500, delay: 0.1, peaks: peaks(60, 55), sut: cpu{cores: 1.1, hottest: 0.97}}, record.VerdictHotThread, true, "runs 97 % of the time"},
 		{"a thread that is warm only", scene{n: 100, x: 500, delay: 0.1, peaks: peaks(60, 55), sut: cpu{cores: 1.1, hottest: 0.8}}, record.VerdictUnknown, false, ""},
 		{"two hot threads are no single one", scene{n: 100, x: 500, delay: 0.1, peaks: peaks(60, 55), sut: cpu{cores: 1.9, hottest: 0.95}}, record.VerdictUnknown, false, ""},

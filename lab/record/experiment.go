@@ -91,6 +91,7 @@ type Load struct {
 	Rounds      int      `yaml:"rounds" json:"rounds"`
 	Duration    Duration `yaml:"duration" json:"duration"`
 	Timeout     Duration `yaml:"timeout" json:"timeout"`
+	Engine      string   `yaml:"engine" json:"engine,omitempty"`             // event loop of the load engine; "": the best here
 	NoKeepAlive bool     `yaml:"no_keepalive" json:"no_keepalive,omitempty"` // a connection for every request
 	Warmup      Warmup   `yaml:"warmup" json:"warmup"`
 	// EqualRate asks for an open-loop window of every SUT at 70 % of the weakest
