@@ -35,7 +35,11 @@ func (p *Plan) WriteDryRun(w io.Writer) error {
 	}
 	fmt.Fprintf(&b, "order: %s; each climbs %s connections %s, %s of %v a rung; %s\n",
 		p.orderText(), ladder(l.Connections), warm, count(l.Rounds, "window"), l.Duration, count(e.Forks, "fork"))
-	fmt.Fprintf(&b, "%s in all\n\n", count(len(p.Cells), "cell"))
+	fmt.Fprintf(&b, "%s in all\n", count(len(p.Cells), "cell"))
+	for _, tier := range slices.Sorted(maps.Keys(e.Place)) {
+		fmt.Fprintf(&b, "place: %s runs at %s\n", tier, e.Place[tier])
+	}
+	b.WriteString("\n")
 
 	fmt.Fprintf(&b, "Command lines (ports are examples; a run takes free ones):\n")
 	downstream := fmt.Sprintf("127.0.0.1:%d", exampleDownstreamPort)

@@ -60,7 +60,7 @@ func (f *figures) ratio(limit float64, what string) string {
 	if f.served == 0 {
 		return "what they allow"
 	}
-	return fmt.Sprintf("%s of %s %s ÷ %s s = %s/s", percent(f.ok*f.served/limit), number(limit), what, number3(f.served), number(limit/f.served))
+	return fmt.Sprintf("%s of %s %s ÷ %s s = %s/s", percent(f.ok*f.served/limit), number(limit), what, number(f.served), number(limit/f.served))
 }
 
 // connectionCap: connected clients wait until the SUT accepts them, for good.

@@ -50,11 +50,16 @@ func (f *figures) engineLoops() float64 {
 // engineBusy: the load engine itself has no CPU left.
 func engineBusy(f *figures) *record.Verdict {
 	loops := f.engineLoops()
-	if !f.load.known || loops == 0 || f.load.cores < cpuFull*loops {
+	always := f.load.cores >= 0.5*loops && f.load.demand() >= cpuSure*loops && f.share() < mostly
+	if !f.load.known || loops == 0 || f.load.cores < cpuFull*loops && !always {
 		return nil
 	}
 	e := f.cell.Load.Engine
-	text := fmt.Sprintf("the load engine is the limit: it uses %s of the %s cores that its loops can use.", number3(f.load.cores), number(loops))
+	text := fmt.Sprintf("the load engine is the limit: it uses %s of the %s that its loops can use", number3(f.load.cores), cores(loops))
+	if f.load.cores < cpuFull*loops {
+		text += fmt.Sprintf(", and waits for one %s of the time", percent(f.load.wait))
+	}
+	text += "."
 	if e != nil && e.CPUUSPerRequest != nil && *e.CPUUSPerRequest > 0 {
 		text += fmt.Sprintf(" At %s µs a request, %s ÷ %s s = %s/s.", number3(*e.CPUUSPerRequest), number(loops),
 			number3(*e.CPUUSPerRequest/1e6), number3(loops*1e6 / *e.CPUUSPerRequest))
