@@ -72,7 +72,7 @@ type matrix struct {
 func (m *matrix) pass(seed uint64, only string, jars bool) error {
 	groups := caseGroups(m.binary)
 	if jars {
-		groups = append(groups, jarGroups()...)
+		groups = append(groups, jarGroups(m.binary)...)
 	}
 	for i, g := range groups {
 		// Every group draws from its own source: --only must not change what is drawn.

@@ -158,7 +158,8 @@ func controlCases(d drawn, binary string) []labelled {
 }
 
 // jarGroups are the cases of the real jars.
-func jarGroups() []group {
+func jarGroups(binary string) []group {
+	lacks := noJDK(binary)
 	one := func(label, sut string, right ...string) func(*rand.Rand) []labelled {
 		return func(r *rand.Rand) []labelled { return []labelled{{label, sut, right}} }
 	}
@@ -167,18 +168,21 @@ func jarGroups() []group {
 	}
 	cold := "downstream: {delay: 20ms}\nload: {connections: [400], rounds: 1, duration: 2s, warmup: {min: 0s, max: 0s}}"
 	return []group{
-		{head: warm(100), lacks: noJDK, cases: one("jar: client pool of 5", "app: webflux, args: ['--lab.client.pool=5'], jvm: [-Xmx512m]", "client-pool")},
-		{head: warm(400), lacks: noJDK, cases: one("jar: 200 Tomcat threads", "app: mvc, jvm: [-Xmx512m]", "worker-threads")},
-		{head: warm(1000), lacks: noJDK, cases: one("jar: -Xmx64m", "app: mvc, args: ['--spring.threads.virtual.enabled=true'], jvm: [-Xmx40m, '-XX:+UseSerialGC']", "memory")},
-		{head: cold, lacks: noJDK, cases: one("jar: JIT not finished", "app: webflux, jvm: [-Xmx512m]", "cpu", "unknown")},
-		{head: strings.Replace(warm(1000), "50ms", "20ms", 1) + "\nplace: {sut: 'cpus:0', load: 'cpus:1', downstream: 'cpus:1'}", lacks: noJDK, cases: one("jar: one CPU", "app: webflux, jvm: [-Xmx512m]", "cpu")},
-		{head: warm(100), lacks: noJDK, cases: one("jar: Tomcat closes every 100", "app: mvc, args: ['--spring.threads.virtual.enabled=true'], jvm: [-Xmx512m]", "client-limited")},
+		{head: warm(100), lacks: lacks, cases: one("jar: client pool of 5", "app: webflux, args: ['--lab.client.pool=5'], jvm: [-Xmx512m]", "client-pool")},
+		{head: strings.Replace(warm(400), "50ms", "150ms", 1), lacks: lacks, cases: one("jar: 200 Tomcat threads", "app: mvc, jvm: [-Xmx512m]", "worker-threads")},
+		{head: warm(500), lacks: lacks, cases: one("jar: a heap of 40 MB", "app: mvc, args: ['--spring.threads.virtual.enabled=true'], jvm: [-Xmx40m, '-XX:+UseSerialGC']", "memory")},
+		{head: cold, lacks: lacks, cases: one("jar: JIT not finished", "app: webflux, jvm: [-Xmx512m]", "cpu", "unknown")},
+		{head: strings.Replace(warm(300), "50ms", "20ms", 1) + "\nplace: {sut: 'cpus:0', load: 'cpus:1', downstream: 'cpus:1'}", lacks: lacks, cases: one("jar: one CPU", "app: webflux, jvm: [-Xmx512m]", "cpu")},
+		{head: warm(100), lacks: lacks, cases: one("jar: Tomcat closes every 100", "app: mvc, args: ['--spring.threads.virtual.enabled=true'], jvm: [-Xmx512m]", "client-limited")},
 	}
 }
 
-func noJDK() string {
-	if _, err := exec.LookPath("java"); err != nil {
-		return "there is no java on the PATH"
+// noJDK says why no jar can run; binary knows where JDKs are.
+func noJDK(binary string) func() string {
+	return func() string {
+		if out, err := exec.Command(binary, "list").Output(); err != nil || !strings.Contains(string(out), "the default)") {
+			return "there is no JDK 21 or later"
+		}
+		return twoCPUs()
 	}
-	return twoCPUs()
 }

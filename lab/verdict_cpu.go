@@ -136,10 +136,14 @@ func (f *figures) costArithmetic(cores float64) string {
 // compiling names the JIT's part in the SUT's CPU.
 func (f *figures) compiling() string {
 	p := f.cell.Probes[record.TierSUT]
-	if p == nil || p.JITSeconds == nil || *p.JITSeconds < 0.05*f.sut.cores*f.seconds {
+	if p == nil {
 		return ""
 	}
-	return fmt.Sprintf(", %s of them to compile", number3(*p.JITSeconds/f.seconds))
+	cpu, ok := compilerCPU(p.Groups)
+	if !ok || cpu < 0.05*f.sut.cores*f.seconds {
+		return ""
+	}
+	return fmt.Sprintf(" The JIT compilers take %s of it.", number3(cpu/f.seconds))
 }
 
 // hog is the thread group with most CPU, where the SUT names its threads.
@@ -161,7 +165,7 @@ func hotThread(f *figures) *record.Verdict {
 	rest := s.cores - s.hottest
 	runs := s.hottest >= 0.85 && rest <= 0.5*s.hottest
 	// On a busy machine it also waits; several busy threads would share the work.
-	wants := f.machineFull() && s.hottest >= 0.6 && s.hottest+s.wait >= cpuSure && rest <= 0.25*s.hottest
+	wants := s.hottest >= 0.6 && s.hottest+s.wait >= cpuSure && rest <= 0.25*s.hottest
 	if !s.known || s.cpus < 2 || !runs && !wants || f.share() >= mostly {
 		return nil
 	}
@@ -204,15 +208,15 @@ func machineCPU(f *figures) *record.Verdict {
 	return v
 }
 
-// sutWaits: the SUT's threads wait for a CPU, though nobody seems to have it:
-// a virtual machine's CPU may be taken away without a trace.
+// sutWaits: the SUT's threads run or wait for a CPU all the time. Who has it does
+// not always show: a virtual machine's CPU may be taken away without a trace.
 func sutWaits(f *figures) *record.Verdict {
 	s := f.sut
-	if !s.known || s.cpus == 0 || s.cores < 0.5*s.cpus || s.demand() < 1.2*s.cpus || f.share() >= mostly {
+	if !s.known || s.cpus == 0 || s.cores < 0.6*s.cpus || s.demand() < cpuSure*s.cpus || f.share() >= mostly {
 		return nil
 	}
 	return &record.Verdict{Kind: record.VerdictCPU, Evidence: f.utilisation(),
-		Text: fmt.Sprintf("the SUT waits for CPU: it uses %s of its %s while threads wait %s s for one in %s s.%s%s",
+		Text: fmt.Sprintf("the SUT's CPU is the limit: it uses %s of its %s while threads wait %s s for one in %s s.%s%s",
 			number3(s.cores), cores(s.cpus), number3(s.wait*f.seconds), number3(f.seconds), f.compiling(), f.costArithmetic(s.cores))}
 }
 

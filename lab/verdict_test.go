@@ -139,6 +139,9 @@ func TestVerdicts(t *testing.T) {
 		{"not all of the SUT's CPU", scene{n: 1000, x: 1900, delay: 0.1, peaks: peaks(180, 199), sut: cpu{cores: 1.75, cpus: 2, hottest: 0.8}}, record.VerdictUnknown, false, ""},
 		{"the SUT waits for a CPU that nobody has", scene{n: 160, x: 267, delay: 0.036, peaks: peaks(6, 16), sut: cpu{cores: 0.725, wait: 0.92, cpus: 1}}, record.VerdictCPU, false, "uses 0.725 of its 1 core while threads wait 9.2 s for one in 10 s"},
 		{"one hot thread", scene{n: 100, x: 500, delay: 0.1, peaks: peaks(60, 55), sut: cpu{cores: 1.1, hottest: 0.97}}, record.VerdictHotThread, true, "runs 97 % of the time"},
+		{"one hot thread that waits too", scene{n: 100, x: 500, delay: 0.1, peaks: peaks(60, 55), sut: cpu{cores: 0.75, wait: 0.6, hottest: 0.7}}, record.VerdictHotThread, false, ""},
+		{"all of one CPU, which it shares", scene{n: 100, x: 500, delay: 0.1, peaks: peaks(60, 55), sut: cpu{cores: 0.86, wait: 0.15, cpus: 1}}, record.VerdictCPU, false, ""},
+		{"not all of one CPU", scene{n: 100, x: 500, delay: 0.1, peaks: peaks(60, 55), sut: cpu{cores: 0.8, wait: 0.1, cpus: 1}}, record.VerdictUnknown, false, ""},
 		{"a thread that is warm only", scene{n: 100, x: 500, delay: 0.1, peaks: peaks(60, 55), sut: cpu{cores: 1.1, hottest: 0.8}}, record.VerdictUnknown, false, ""},
 		{"two hot threads are no single one", scene{n: 100, x: 500, delay: 0.1, peaks: peaks(60, 55), sut: cpu{cores: 1.9, hottest: 0.95}}, record.VerdictUnknown, false, ""},
 		{"the machine's CPUs, the SUT's doing", scene{n: 1000, x: 4000, delay: 0.02, peaks: peaks(90, 99), sut: cpu{cores: 3.1, wait: 6, hottest: 0.8}, load: cpu{cores: 0.75}}, record.VerdictCPU, true, "the SUT uses most, 3.1"},
@@ -186,6 +189,15 @@ func TestVerdicts(t *testing.T) {
 		{"a connection cap and a full backlog", scene{n: 120, x: 817, delay: 0.06, peaks: peaks(50, 50), change: func(c *record.Cell, _ *evidence) {
 			c.Load.Connections.Established, c.Load.Connections.Answered, c.AcceptQueue.SUT = 56, 50, at(int64(6))
 		}}, record.VerdictConnectionCap, false, ""},
+		{"slow to accept for want of CPU", scene{n: 120, x: 817, delay: 0.06, peaks: peaks(40, 55), sut: cpu{cores: 0.97, cpus: 1}, change: func(c *record.Cell, _ *evidence) {
+			c.Load.Connections.Answered, c.AcceptQueue.SUT = 50, at(int64(70))
+		}}, record.VerdictCPU, true, ""},
+		{"more waiting than clients", scene{n: 120, x: 817, delay: 0.06, peaks: peaks(50, 50), change: func(c *record.Cell, _ *evidence) {
+			c.Load.Connections.Answered, c.AcceptQueue.SUT = 50, at(int64(170))
+		}}, record.VerdictConnectionCap, false, ""},
+		{"compilers at work", scene{n: 100, x: 500, delay: 0.1, peaks: peaks(60, 55), sut: cpu{cores: 1.95, cpus: 2, hottest: 0.97}, change: func(c *record.Cell, _ *evidence) {
+			c.Probes[record.TierSUT].Groups = []probes.ThreadGroup{{Name: "C2 CompilerThre", CPUS: 14}, {Name: "http-nio", CPUS: 5}}
+		}}, record.VerdictCPU, true, "The JIT compilers take 1.4 of it."},
 		{"a full accept queue", scene{n: 120, x: 100, delay: 0.06, peaks: peaks(10, 12), change: func(c *record.Cell, _ *evidence) {
 			c.Machine.ListenOverflows, c.Load.Connections.OpenedInWindow = at(int64(300)), at(int64(400))
 			c.Load.ConnectMS = &record.Latency{Mean: 700, P99: 1030}
