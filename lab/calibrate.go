@@ -11,7 +11,7 @@ import (
 )
 
 // calibrationWindow is how long a rung of the calibration is measured.
-const calibrationWindow = 3 * time.Second
+const calibrationWindow = 2 * time.Second
 
 // calibrate measures the engine straight against the downstream at every rung,
 // once a run and before any SUT: the lab's own ceiling, and what it costs by
