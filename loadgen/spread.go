@@ -8,19 +8,24 @@ import (
 
 // spread staggers the first sends over one latency, which it takes from the
 // first answer: requests that start together stay together, and every second of
-// the run would show their wave.
+// the run would show their wave. Nobody but that first one sends before all are
+// connected: under load a server accepts too slowly for its accept queue, and a
+// connect that finds it full is tried again only a second later.
 type spread struct {
-	off   bool          // first sends are not spread
-	probe clock.Time    // when the first request was sent, whose answer is awaited
-	over  time.Duration // one latency; 0 until known
-	base  clock.Time
-	held  []*slot // connected, waiting for over
+	off      bool          // first sends are not spread
+	probe    clock.Time    // when the first request was sent, whose answer is awaited
+	over     time.Duration // one latency; 0 until known
+	released bool          // all are connected and over is known
+	base     clock.Time
+	held     []*slot // connected, waiting to be released
 }
 
 const (
 	probeLimit  = time.Second // how long to wait for the first answer
 	spreadLimit = 2 * time.Second
 	spreadGuess = 100 * time.Millisecond // without an answer
+	// gatherLimit is how long to wait for all connections from the first send on.
+	gatherLimit = 3 * time.Second
 )
 
 // holds decides about the first send of s; true: not now.
@@ -31,7 +36,7 @@ func (p *spread) holds(w *worker, s *slot, now clock.Time) bool {
 	case p.probe == 0:
 		p.probe = now
 		return false
-	case p.over == 0:
+	case !p.released:
 		s.state, s.since = slotHeld, now
 		p.held = append(p.held, s)
 		return true
@@ -60,7 +65,17 @@ func (p *spread) measured(w *worker, latency time.Duration, now clock.Time) {
 		return
 	}
 	p.over = min(max(latency, time.Microsecond), spreadLimit)
-	p.base = now
+	p.release(w, now)
+}
+
+// release lets the held slots send, each in its place, once all are connected;
+// it does not wait for those whose connects fail.
+func (p *spread) release(w *worker, now clock.Time) {
+	gathered := w.everEstablished >= int64(w.wanted) || w.dead > 0 || now.Sub(p.probe) > gatherLimit
+	if p.off || p.released || p.over == 0 || !gathered {
+		return
+	}
+	p.released, p.base = true, now
 	held := p.held
 	p.held = nil
 	for _, s := range held {
@@ -76,4 +91,5 @@ func (p *spread) tick(w *worker, now clock.Time) {
 	if p.probe != 0 && p.over == 0 && now.Sub(p.probe) > probeLimit {
 		p.measured(w, spreadGuess, now)
 	}
+	p.release(w, now)
 }
