@@ -36,9 +36,11 @@ func stillWorker(tb testing.TB, cfg Config, n int) (*worker, []*evloop.Conn) {
 	l := &stillLoop{}
 	w := newWorker(j, r, l, 0)
 	r.times.Store(&times{rateFrom: now, open: now, close: clock.Never})
-	w.Due(clock.Now())
-	for i := 0; i < len(l.dialed); i++ { // grows as connects end
-		w.Opened(l.dialed[i])
+	for i, at := 0, clock.Now(); i < n && at.Sub(now) < time.Minute; at = at.Add(tick) { // a tick for each share of the connects
+		w.Due(at)
+		for ; i < len(l.dialed); i++ { // grows as connects end
+			w.Opened(l.dialed[i])
+		}
 	}
 	if len(l.dialed) != n {
 		tb.Fatalf("%d connections", len(l.dialed))

@@ -92,12 +92,20 @@ func (w *worker) dialLimit() int {
 	return max(1, dialsOutstanding/w.job.cfg.Loops)
 }
 
-// dialNext starts as many of the queued connects as may be outstanding.
+// dialNext starts as many of the queued connects as may be outstanding, and until
+// all were connected once no more of them in one tick: the kernel completes a
+// connect before the server has accepted it, so a limit on outstanding ones alone
+// fills an accept queue of 100 within a millisecond, and what follows waits a second.
 func (w *worker) dialNext(now clock.Time) {
 	if w.phase == phaseAfter {
 		return
 	}
-	for limit := w.dialLimit(); w.dialing.n < limit; {
+	limit := w.dialLimit()
+	ramp := w.everEstablished < int64(w.wanted)
+	if now.Sub(w.dialTick) >= tick {
+		w.dialTick, w.dialed = now, 0
+	}
+	for ; w.dialing.n < limit && (w.dialed < limit || !ramp); w.dialed++ {
 		s := w.queue.head
 		if s == nil {
 			return

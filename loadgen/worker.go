@@ -39,6 +39,8 @@ type worker struct {
 	inFlight list // by send time
 	idle     list
 	waiting  timers
+	dialTick clock.Time // since when dialed counts
+	dialed   int        // connects started in this tick
 
 	// outstanding counts requests that were sent and have no outcome yet: those
 	// in flight, and those that wait to be sent again.
