@@ -27,8 +27,8 @@ type evidence struct {
 // spoils the measurement stands first, then what the downstream's gauge and the
 // latencies show, then CPUs: a busy machine is no reason for a plateau.
 var verdictRules = []func(*figures) *record.Verdict{
-	localPorts, downstreamConnections, connectionCap, acceptQueue,
-	outOfMemory, downstreamFaults, manyErrors, collecting,
+	outOfMemory, thrashing, localPorts, downstreamConnections, connectionCap, acceptQueue,
+	downstreamFaults, manyErrors, collecting,
 	declaredPool, downstreamSlow, clientLimited, hiddenPool, oneAtATime, delayedACK,
 	engineBusy, engineStarved, ownCPU, hotThread, machineCPU, downstreamStarved, sutWaits,
 }

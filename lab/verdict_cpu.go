@@ -15,14 +15,21 @@ const (
 	gcThrashes = 0.25
 )
 
+// thrashing: the JVM hardly does anything but collect garbage. Whatever else is
+// to be seen, from full accept queues to errors, comes of that.
+func thrashing(f *figures) *record.Verdict { return f.collects(gcThrashes) }
+
 // collecting: the JVM stops for garbage collection so long that memory is the limit.
-func collecting(f *figures) *record.Verdict {
+func collecting(f *figures) *record.Verdict { return f.collects(gcMuch) }
+
+// collects says so from a share of the time on.
+func (f *figures) collects(least float64) *record.Verdict {
 	sut := f.cell.Probes[record.TierSUT]
 	if sut == nil || sut.GC == nil {
 		return nil
 	}
 	share := sut.GC.MS / 1e3 / f.seconds
-	if share < gcMuch || f.share() >= nearlyAll {
+	if share < least || f.share() >= nearlyAll {
 		return nil
 	}
 	text := fmt.Sprintf("memory is the limit: %d collections stopped the SUT for %s of %s s, %s of the time.",

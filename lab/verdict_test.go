@@ -164,6 +164,10 @@ func TestVerdicts(t *testing.T) {
 			}}, record.VerdictMemory, true, "70 collections stopped the SUT for 6000 ms of 10 s, 60 % of the time. The heap is 64 MB."},
 		{"some garbage collection", scene{n: 100, x: 300, delay: 0.1, peaks: peaks(60, 55),
 			change: func(c *record.Cell, _ *evidence) { c.Probes[record.TierSUT].GC = &probes.GCTotal{Count: 7, MS: 900} }}, record.VerdictUnknown, false, ""},
+		{"garbage collection, and nobody is served", scene{n: 500, x: 10, delay: 0.05, peaks: peaks(0, 0), sut: cpu{cores: 0.97}, change: func(c *record.Cell, _ *evidence) {
+			c.Probes[record.TierSUT].GC = &probes.GCTotal{Count: 64, MS: 9800}
+			c.Load.Connections.Answered, c.AcceptQueue.SUT = 122, at(int64(378))
+		}}, record.VerdictMemory, true, "98 % of the time"},
 		{"out of memory", scene{n: 100, x: 300, delay: 0.1, peaks: peaks(60, 55), change: func(c *record.Cell, _ *evidence) {
 			c.Exceptions["ServletException <- OutOfMemoryError: Java heap space"] = 4
 		}}, record.VerdictMemory, false, ""},
