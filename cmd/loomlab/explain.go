@@ -1,11 +1,8 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/urfave/cli/v2"
 
-	"loomlab/lab/record"
 	"loomlab/lab/report"
 )
 
@@ -21,19 +18,9 @@ func explainCommand() *cli.Command {
 			&cli.StringFlag{Name: "dir", Usage: "`FOLDER` that holds the runs", Value: "runs"},
 		},
 		Action: func(c *cli.Context) error {
-			if c.NArg() > 1 {
-				return usagef("explain takes one RUN, not %d", c.NArg())
-			}
-			path, err := record.Find(c.String("dir"), c.Args().First())
+			saved, err := storedRun(c)
 			if err != nil {
-				return usagef("%w", err)
-			}
-			saved, err := record.Open(path)
-			if err != nil {
-				return usagef("%w", err)
-			}
-			for _, warning := range saved.Warnings {
-				fmt.Fprintf(c.App.ErrWriter, "loomlab: %s\n", warning)
+				return err
 			}
 			if err := report.Explain(c.App.Writer, saved, textOptions(c.App.Writer)); err != nil {
 				return failedf("cannot write: %w", err)

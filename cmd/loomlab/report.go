@@ -35,23 +35,33 @@ func reportCommand() *cli.Command {
 			if err := report.CheckFormat(format); err != nil {
 				return usagef("%w", err)
 			}
-			if c.NArg() > 1 {
-				return usagef("report takes one RUN, not %d", c.NArg())
-			}
-			path, err := record.Find(c.String("dir"), c.Args().First())
+			saved, err := storedRun(c)
 			if err != nil {
-				return usagef("%w", err)
-			}
-			saved, err := record.Open(path)
-			if err != nil {
-				return usagef("%w", err)
-			}
-			for _, warning := range saved.Warnings {
-				fmt.Fprintf(c.App.ErrWriter, "loomlab: %s\n", warning)
+				return err
 			}
 			return writeReport(c.App.Writer, c.String("o"), format, saved)
 		},
 	}
+}
+
+// storedRun opens the one run that a command's argument names, the last one
+// without, and passes on what could not be read of it.
+func storedRun(c *cli.Context) (*record.Saved, error) {
+	if c.NArg() > 1 {
+		return nil, usagef("%s takes one RUN, not %d", c.Command.Name, c.NArg())
+	}
+	path, err := record.Find(c.String("dir"), c.Args().First())
+	if err != nil {
+		return nil, usagef("%w", err)
+	}
+	saved, err := record.Open(path)
+	if err != nil {
+		return nil, usagef("%w", err)
+	}
+	for _, warning := range saved.Warnings {
+		fmt.Fprintf(c.App.ErrWriter, "loomlab: %s\n", warning)
+	}
+	return saved, nil
 }
 
 // writeReport renders saved to file, or to stdout when file is "" or "-".
