@@ -20,6 +20,7 @@ type circumstances struct {
 	// foreign says that the SUT is no child of ours: its CPU looks like a stranger's.
 	foreign     bool
 	calibration *record.Cell // of the same rung; nil without one
+	instrument  []float64    // µs of CPU a request of engine and downstream, in the other forks' windows
 }
 
 // doubtRules are small and pure: each looks at one thing and returns a doubt or
@@ -27,7 +28,7 @@ type circumstances struct {
 var doubtRules = []func(record.Cell, circumstances) *record.Doubt{
 	impossibleThroughput, impossibleCalls, impossibleMean, impossibleSlots,
 	fewerConnections, errorsSeen, restarted, notSteady, jitBusy, notQuiet,
-	engineSaturated, engineLate, downstreamSaturated, downstreamLate, waitsForCPU, calibrationDrift, machineBusy,
+	engineSaturated, engineLate, downstreamSaturated, downstreamLate, waitsForCPU, calibrationDrift, machineSpeed, machineBusy,
 	renewed, retried, heavyTail, thinP99,
 }
 

@@ -85,6 +85,14 @@ func TestDoubts(t *testing.T) {
 		{"engine waits for a CPU", func(c *cell, _ *about) { c.Probes["load"].RunDelayS = ptr(801.0) }, "waits-for-cpu"},
 		{"instrument twice as dear", func(c *cell, _ *about) { c.Load.Engine.CPUUSPerRequest = ptr(81.0) }, "calibration-drift"},
 		{"… at another rate", func(c *cell, _ *about) { c.Load.Engine.CPUUSPerRequest, c.Load.ThroughputPerS = ptr(81.0), ptr(2000.0) }, ""},
+		{"a machine slower than in the forks before", func(c *cell, a *about) {
+			c.Load.Engine.CPUUSPerRequest = ptr(13.0)
+			a.instrument = []float64{instrumentUS(*c) / 1.2, instrumentUS(*c) / 1.15}
+		}, "machine-speed"},
+		{"a machine as fast as in the forks before", func(c *cell, a *about) {
+			a.instrument = []float64{instrumentUS(*c) * 1.05, instrumentUS(*c) / 1.05, instrumentUS(*c)}
+		}, ""},
+		{"a single window before", func(c *cell, a *about) { a.instrument = []float64{instrumentUS(*c) / 2} }, ""},
 		{"strangers", func(c *cell, _ *about) { c.Machine.StrangersS = ptr(4.1) }, "machine-busy"},
 		{"… that may be the SUT", func(c *cell, a *about) { c.Machine.StrangersS, a.foreign = ptr(40.0), true }, ""},
 		{"steal", func(c *cell, _ *about) { c.Machine.StealS = ptr(0.9) }, "machine-busy"},

@@ -137,6 +137,9 @@ func calibrationDrift(c record.Cell, about circumstances) *record.Doubt {
 
 // instrumentUS is the CPU per request of engine and downstream; 0 when unknown.
 func instrumentUS(c record.Cell) float64 {
+	if c.Load == nil {
+		return 0
+	}
 	e, d := c.Load.Engine, c.Probes[record.TierDownstream]
 	if e == nil || e.CPUUSPerRequest == nil || d == nil || d.CPUUSPerRequest == nil {
 		return 0

@@ -207,7 +207,7 @@ func (f *fork) firstRequest(ctx context.Context, begin *record.Start) error {
 
 // jvm describes the JVM of a fork; nil where there is none.
 func (f *fork) jvm() *record.StartJVM {
-	s := f.watch.sut()
+	s := f.watch.sutDetailed()
 	if s == nil || s.JVM == nil {
 		return nil
 	}
@@ -327,7 +327,7 @@ func (f *fork) ceilings(c record.Cell) []record.Ceiling {
 
 // circumstances are those of every cell on this rung.
 func (f *fork) circumstances(j job) circumstances {
-	about := circumstances{calls: f.sut.Calls, cores: f.plan.Facts.Cores, foreign: f.sut.Kind == KindURL && !f.bare, unsteady: f.unsteady}
+	about := circumstances{calls: f.sut.Calls, cores: f.plan.Facts.Cores, foreign: f.sut.Kind == KindURL && !f.bare, unsteady: f.unsteady, instrument: f.lab.costsBefore(j)}
 	if d := f.sut.Downstream; d != nil && d.Jitter == "" && len(d.Faults) == 0 {
 		about.delay = time.Duration(d.Delay)
 	}

@@ -62,6 +62,7 @@ type lab struct {
 	failed   bool     // a cell or a start has failed
 	measured []figure // the throughputs so far, for the equal rate
 	rate     float64  // the equal rate, once it is fixed
+	costs    []spent  // of the instrument so far, which show the machine's speed
 }
 
 // forks is the whole story: each SUT afresh, up the ladder, round by round.
@@ -162,6 +163,9 @@ func (l *lab) keep(c record.Cell) error {
 		l.failed = true
 	}
 	l.measured = append(l.measured, figure{c.SUT, c.Fork, c.Connections, throughput(c)})
+	if us := instrumentUS(c); us > 0 {
+		l.costs = append(l.costs, spent{c.SUT, c.Fork, c.Rung(), us})
+	}
 	l.observer.Cell(c)
 	return nil
 }

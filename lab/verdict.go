@@ -29,7 +29,7 @@ type evidence struct {
 var verdictRules = []func(*figures) *record.Verdict{
 	outOfMemory, thrashing, localPorts, downstreamConnections, connectionCap, acceptQueue,
 	downstreamFaults, manyErrors, collecting,
-	declaredPool, downstreamSlow, clientLimited, hiddenPool, oneAtATime, delayedACK,
+	declaredPool, downstreamSlow, clientLimited, blockedLoop, hiddenPool, oneAtATime, delayedACK,
 	engineBusy, engineStarved, ownCPU, hotThread, machineCPU, downstreamStarved, sutWaits,
 }
 

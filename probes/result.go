@@ -31,6 +31,10 @@ type ThreadGroup struct {
 	CPUS      float64 `json:"cpu_s"`       // time on a CPU
 	MaxCPUS   float64 `json:"max_cpu_s"`   // of its busiest thread since the previous detailed sample: one hot thread is a bottleneck
 	RunDelayS float64 `json:"run_delay_s"` // time runnable but waiting for a CPU
+	// Looks and Blocked are of event loops alone: how often a thread of the group
+	// was looked at, and how often it was found waiting elsewhere than in epoll.
+	Looks   int64 `json:"looks,omitempty"`
+	Blocked int64 `json:"blocked,omitempty"`
 }
 
 // JVM is read from the hsperfdata file of the first JVM in the tree.

@@ -35,6 +35,8 @@ func (t *Tree) sample(detailed bool) Sample {
 	t.gauges(&s, alive)
 	if detailed {
 		t.threads(&s, alive)
+	} else {
+		t.lookAtLoops(alive)
 	}
 	s.JVM = t.readJVM(s.Unavailable, alive)
 	return s

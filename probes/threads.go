@@ -55,6 +55,8 @@ func (t *Tree) threads(s *Sample, alive []*member) {
 		s.Unavailable["run_delay_s"] = firstErr.Error()
 		return
 	}
+	t.findLoops(alive)
+	t.lookAtLoops(alive)
 	var delay float64
 	for _, name := range slices.Sorted(maps.Keys(t.groups)) {
 		s.Groups = append(s.Groups, *t.groups[name])
@@ -149,6 +151,8 @@ func groupsBetween(samples []Sample) []ThreadGroup {
 		g.CPUS -= before[g.Name].CPUS
 		g.RunDelayS -= before[g.Name].RunDelayS
 		g.MaxCPUS = min(busiest[g.Name], g.CPUS)
+		g.Looks -= before[g.Name].Looks
+		g.Blocked -= before[g.Name].Blocked
 		if g.CPUS > 0 || g.Threads > 0 {
 			groups = append(groups, g)
 		}

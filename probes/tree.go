@@ -21,6 +21,7 @@ type Tree struct {
 	readings  int
 	lostCPU   time.Duration // of members that ended without a member counting them as waited for
 	groups    map[string]*ThreadGroup
+	loops     map[string]bool // groups that are event loops
 	buf       []byte
 }
 
@@ -55,6 +56,7 @@ func NewTree(fs FS, pid int, options ...TreeOption) (*Tree, error) {
 		members:   map[int]*member{},
 		strangers: map[int]struct{}{},
 		groups:    map[string]*ThreadGroup{},
+		loops:     map[string]bool{},
 	}
 	if fs.elsewhere() {
 		t.processes = portable{}

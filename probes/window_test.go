@@ -153,7 +153,7 @@ func TestThreadGroupsOfAWindow(t *testing.T) {
 	samples[0].Groups, samples[0].RunDelayS = groups(5, 1, 4), ptr(1.0)
 	samples[2].Groups, samples[2].RunDelayS = groups(9, 1.5, 0.5), ptr(1.5)
 	w := NewWindow(samples, 10, 20)
-	if *w.RunDelayS != 0.5 || len(w.Groups) != 2 || w.Groups[0] != (ThreadGroup{"http-nio", 200, 4, 0.5, 0.5}) || w.Groups[1].CPUS != 0 {
+	if *w.RunDelayS != 0.5 || len(w.Groups) != 2 || w.Groups[0] != (ThreadGroup{Name: "http-nio", Threads: 200, CPUS: 4, MaxCPUS: 0.5, RunDelayS: 0.5}) || w.Groups[1].CPUS != 0 {
 		t.Errorf("%s", asJSON(w))
 	}
 }

@@ -66,6 +66,17 @@ func cpuPerRequest(tier string) func(*Cell) *float64 {
 	}
 }
 
+// cpuRelative is the SUT's CPU per request in units of the instrument's, engine
+// and downstream together. Their work for a request of one SUT on one rung is
+// always the same, so it cancels the speed at which the machine happened to run.
+func cpuRelative(c *Cell) *float64 {
+	sut, load, downstream := cpuPerRequest(TierSUT)(c), loadCPU(c), cpuPerRequest(TierDownstream)(c)
+	if sut == nil || load == nil || downstream == nil {
+		return nil
+	}
+	return quotient(*sut, *load+*downstream)
+}
+
 // loadCPU prefers the engine's own account, which covers exactly the window.
 func loadCPU(c *Cell) *float64 {
 	if e := c.Load.Engine; e != nil && e.CPUUSPerRequest != nil {

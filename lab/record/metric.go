@@ -46,6 +46,7 @@ const (
 	ThroughputWithDrain = "throughput_with_drain"
 	P50                 = "p50_ms"
 	P99                 = "p99_ms"
+	SUTCPURelative      = "sut_cpu_relative" // against engine and downstream together: a machine that runs faster or slower changes both
 	HeapAfterGC         = "heap_after_gc_mb"
 	Exceptions          = "exceptions"
 )
@@ -95,6 +96,8 @@ var metrics = []Metric{
 		}, sources: []string{"sut.cores", "sut.cpu_s"}},
 	{Name: "sut_cpu_us", Label: "SUT CPU/request", Unit: "µs", Better: "lower",
 		read: cpuPerRequest(TierSUT), sources: []string{"sut.cpu_us_per_request", "sut.cpu_s"}},
+	{Name: SUTCPURelative, Label: "SUT CPU ÷ instrument's", Better: "lower",
+		read: cpuRelative, sources: []string{"sut.cpu_us_per_request", "downstream.cpu_us_per_request", "downstream"}},
 	{Name: "downstream_cpu_us", Label: "downstream CPU/request", Unit: "µs", Better: "lower",
 		read: cpuPerRequest(TierDownstream), sources: []string{"downstream.cpu_us_per_request", "downstream.cpu_s", "downstream"}},
 	{Name: "load_cpu_us", Label: "load CPU/request", Unit: "µs", Better: "lower",

@@ -45,7 +45,9 @@ func join(a, b *Cell) Cell {
 		c.Exceptions = addMaps(a.Exceptions, b.Exceptions)
 	}
 	c.Doubts = slices.Concat(a.Doubts, b.Doubts)
-	c.Verdict, c.Ceilings, c.Downstream = b.Verdict, b.Ceilings, nil
+	c.Verdict, c.Ceilings = b.Verdict, b.Ceilings
+	// The accounts of the surroundings are those of one window and are not pooled.
+	c.Downstream, c.InFlight, c.AcceptQueue, c.Machine = nil, nil, nil, nil
 	c.Unavailable = map[string]string{}
 	maps.Copy(c.Unavailable, b.Unavailable)
 	maps.Copy(c.Unavailable, a.Unavailable)

@@ -9,6 +9,7 @@ const (
 	VerdictLock          = "lock" // one at a time through something that is not a CPU
 	VerdictCPU           = "cpu"  // the text says whose
 	VerdictHotThread     = "hot-thread"
+	VerdictBlockedLoop   = "blocked-event-loop" // its threads wait where no event loop should
 	VerdictDownstream    = "downstream"
 	VerdictLoadEngine    = "load-engine"
 	VerdictAcceptQueue   = "accept-queue"
@@ -37,7 +38,7 @@ func (v *Verdict) Regime() string {
 	switch v.Kind {
 	case VerdictClientLimited:
 		return RegimeClient
-	case VerdictWorkerThreads, VerdictClientPool, VerdictDBPool, VerdictLock, VerdictConnectionCap, VerdictAcceptQueue:
+	case VerdictWorkerThreads, VerdictClientPool, VerdictDBPool, VerdictLock, VerdictBlockedLoop, VerdictConnectionCap, VerdictAcceptQueue:
 		return RegimePool
 	case VerdictCPU, VerdictHotThread, VerdictMemory:
 		return RegimeCPU

@@ -94,7 +94,7 @@ func (b *builder) rung(rung record.Rung) Block {
 		}
 	}
 	for _, m := range record.Metrics() {
-		row := Row{Metric: m, Hidden: m.Name == record.ThroughputWithDrain && !b.withDrain()}
+		row := Row{Metric: m, Hidden: m.Name == record.ThroughputWithDrain && !b.withDrain() || m.Name == record.SUTCPURelative && !several}
 		for i, sut := range b.table.Columns {
 			row.Cells = append(row.Cells, b.cell(m, sut, rung, cells[i], pooled[i]))
 		}

@@ -188,6 +188,7 @@ var explanations = map[string]string{
 	record.VerdictLock:          "Something lets one request through at a time. A lock held for h seconds allows 1 ÷ h per second, whatever the number of threads and CPUs.",
 	record.VerdictCPU:           "The CPUs are used up: cores ÷ CPU time per request is the most. Here throughput does compare SUTs, as long as the instrument does not use the same cores.",
 	record.VerdictHotThread:     "One thread does work that is not spread: it runs all the time while other CPUs idle. 1 ÷ its time per request is the most.",
+	record.VerdictBlockedLoop:   "A thread of an event loop sleeps, or waits for a lock or a reply, and all of its connections wait with it: loops ÷ time blocked is the most. Blocking work belongs on a pool of its own (boundedElastic, a worker pool, virtual threads).",
 	record.VerdictDownstream:    "What is measured is the downstream: its own delay, connections or failures, not the SUT.",
 	record.VerdictLoadEngine:    "What is measured is the load engine: it has no CPU left, or does not get the one it has. Give it cores of its own (--place load=cpus:…), or lower the rung.",
 	record.VerdictAcceptQueue:   "New connections come faster than the SUT accepts them. The kernel drops what does not fit into the accept queue, and the client tries again after 1 s, 3 s, 7 s.",

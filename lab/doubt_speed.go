@@ -1,0 +1,60 @@
+package lab
+
+import (
+	"fmt"
+	"slices"
+
+	"loomlab/lab/record"
+)
+
+// speedShare is by how much the instrument's cost may differ from that of the
+// forks before. Alike forks repeat it within some 3 %, as long as the machine's
+// CPUs run at one speed.
+const speedShare = 0.10
+
+// speedForks is how many windows of other forks make a median to go by.
+const speedForks = 2
+
+// machineSpeed compares what engine and downstream cost per request with what
+// they cost in the other forks of this SUT on this rung: their work is the same,
+// so what changed is the machine (a shared host, a frequency, a neighbour on the
+// other hyperthread), and the SUT's CPU per request changed with it.
+func machineSpeed(c record.Cell, about circumstances) *record.Doubt {
+	now := instrumentUS(c)
+	if now == 0 || len(about.instrument) < speedForks {
+		return nil
+	}
+	then := median(about.instrument)
+	if off := now/then - 1; off <= speedShare && off >= -speedShare {
+		return nil
+	}
+	return &record.Doubt{Kind: "machine-speed", Threshold: "the instrument costs within 10 % of what it did in the other forks",
+		Evidence: fmt.Sprintf("engine and downstream cost %.1f µs of CPU a request, %.1f µs in the median of the forks before: the machine itself runs at another speed", now, then),
+		Remedy:   "compare “SUT CPU ÷ instrument's”, which cancels the machine's speed; a host of your own, or a fixed CPU frequency, would be steadier"}
+}
+
+// median of a list that is not empty.
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}
+
+// spent is what engine and downstream cost per request in one window.
+type spent struct {
+	sut  string
+	fork int
+	rung record.Rung
+	us   float64
+}
+
+// costsBefore are those of a SUT's other forks on a rung.
+func (l *lab) costsBefore(j job) []float64 {
+	var costs []float64
+	for _, c := range l.costs {
+		if c.sut == j.SUT && c.fork != j.Fork && c.rung == (record.Rung{Connections: j.Connections, Rate: j.rate}) {
+			costs = append(costs, c.us)
+		}
+	}
+	return costs
+}
