@@ -54,8 +54,8 @@ func (p *Plan) WriteDryRun(w io.Writer) error {
 		}
 	}
 	fmt.Fprintf(&b, "\nneeds: %s\n", p.Needs)
-	for _, lack := range p.Needs.Lacking(p.Facts) {
-		fmt.Fprintf(&b, "lacking: %s\n", lack)
+	for _, u := range p.UnfitRungs() {
+		fmt.Fprintf(&b, "skipped: %s\n", u)
 	}
 	fmt.Fprintf(&b, "time: %s\n", p.Estimate)
 	for _, part := range p.Estimate.Parts {

@@ -85,7 +85,7 @@ func (p *Plan) WantsEqualRate() bool {
 // endsAtEqualRate tells whether a turn climbs to the highest rung of a fork that
 // knows the rate.
 func (p *Plan) endsAtEqualRate(t turn) bool {
-	top := slices.Max(p.Experiment.Load.Connections)
+	top := p.highestFit(t.sut.Name)
 	return p.WantsEqualRate() && t.fork >= 2 && slices.ContainsFunc(t.cells, func(k CellKey) bool { return k.Connections == top })
 }
 

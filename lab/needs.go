@@ -7,56 +7,106 @@ import (
 	"strings"
 )
 
-// Needs is what a run takes from the machine at its highest rung.
+// Needs is what cells take from the machine: one rung of one SUT, or the most of
+// a whole run.
 type Needs struct {
 	JDK bool // a JDK 21 or later, and Maven or jars built before
 	// Descriptors that each tier opens: a connection is one in the load, one in
-	// the downstream, and in a SUT that calls the downstream two.
+	// the downstream, and in a SUT that calls the downstream two. 0: no such tier
+	// here, or one that is not known.
 	LoadFDs, SUTFDs, DownstreamFDs int
 	ListenPorts                    int
 	LocalPorts                     int // ephemeral ports to one destination
-	// MemoryBytes of all tiers together; what a command or a URL takes is not
-	// known and not in it.
-	MemoryBytes int64
+	// MemoryBytes of each tier and of all together; what a command or a URL takes
+	// is not known and not in it.
+	LoadBytes, SUTBytes, DownstreamBytes, MemoryBytes int64
 }
 
 const (
 	ownFDs = 64  // what a tier of ours opens besides its connections
 	jvmFDs = 256 // a JVM with its jars, and more than enough for a native server
 
-	jvmBytes        = 300 << 20 // a Spring Boot app besides its heap: code, metaspace, stacks, buffers
+	jvmBytes        = 300 << 20 // a Spring Boot app besides its heap: code, metaspace, buffers
+	stackBytes      = 128 << 10 // what a platform thread touches of its stack
 	standinBytes    = 64 << 20
 	tierBytes       = 48 << 20 // load or downstream
 	connectionBytes = 32 << 10 // of one tier of ours
 )
 
+// needs is the most that any cell of the plan takes.
 func (p *Plan) needs() Needs {
-	top := int64(slices.Max(p.Experiment.Load.Connections))
-	n := Needs{LoadFDs: int(top) + ownFDs, SUTFDs: int(top) + jvmFDs, LocalPorts: int(top)}
-	n.MemoryBytes = tierBytes + top*connectionBytes
-	if slices.ContainsFunc(p.SUTs, func(s PlannedSUT) bool { return s.Downstream != nil }) {
-		n.DownstreamFDs = int(top) + ownFDs
-		n.SUTFDs += int(top)
-		n.ListenPorts++
-		n.MemoryBytes += tierBytes + top*connectionBytes
+	var n Needs
+	for _, key := range p.Cells {
+		n = n.most(p.rungNeeds(p.sut(key.SUT), key.Connections))
 	}
-	largest := int64(0)
-	listens := 0
-	for _, s := range p.SUTs {
-		if s.Kind != KindURL {
-			listens = 1 // SUTs run one after the other
-		}
-		switch s.Kind {
-		case KindApp:
-			n.JDK = true
-			largest = max(largest, heapBytes(s.JVM, p.Facts.MemoryBytes)+jvmBytes)
-		case KindStandin:
-			largest = max(largest, standinBytes+2*top*connectionBytes)
-		}
-	}
-	n.ListenPorts += listens
-	n.MemoryBytes += largest
 	return n
+}
+
+// rungNeeds is what the tiers take while s is measured with so many connections.
+func (p *Plan) rungNeeds(s *PlannedSUT, connections int) Needs {
+	in, out := within(connections, s.Limits.MaxConnections), 0
+	n := Needs{LoadFDs: connections + ownFDs, LocalPorts: connections + p.timeWait(connections)}
+	n.LoadBytes = tierBytes + int64(connections)*connectionBytes
+	if s.Downstream != nil {
+		out = within(in, s.Limits.Workers, s.Limits.ClientPool)
+		n.DownstreamFDs = out + ownFDs
+		n.DownstreamBytes = tierBytes + int64(out)*connectionBytes
+		n.ListenPorts++
+	}
+	if s.Kind != KindURL {
+		n.ListenPorts++
+		n.SUTFDs = in + out + s.spareFDs()
+	}
+	switch s.Kind {
+	case KindApp:
+		n.JDK = true
+		n.SUTBytes = heapBytes(s.JVM, p.Facts.MemoryBytes) + jvmBytes + int64(s.Limits.Workers)*stackBytes
+	case KindStandin:
+		n.SUTBytes = standinBytes + int64(in+out)*connectionBytes
+	}
+	n.MemoryBytes = n.LoadBytes + n.SUTBytes + n.DownstreamBytes
+	return n
+}
+
+// spareFDs is what a SUT opens besides its connections.
+func (s *PlannedSUT) spareFDs() int {
+	if s.Kind == KindStandin {
+		return ownFDs
+	}
+	return jvmFDs
+}
+
+// within is n, or the lowest of the limits that are known (not 0) and below it.
+func within(n int, limits ...int) int {
+	for _, limit := range limits {
+		if limit > 0 {
+			n = min(n, limit)
+		}
+	}
+	return n
+}
+
+// timeWait is how many local ports are still taken by the rounds before, whose
+// connections the load engine closed in the last minute; 0 where the kernel
+// takes such ports again at once.
+func (p *Plan) timeWait(connections int) int {
+	l := p.Experiment.Load
+	if p.Facts.Capacity.TimeWaitReuse != "0" || l.Duration <= 0 {
+		return 0
+	}
+	perMinute := int(60 / (l.Duration.Seconds() + LeadIn(0).Seconds()))
+	return connections * min(l.Rounds-1, perMinute)
+}
+
+// most takes the larger of each.
+func (n Needs) most(m Needs) Needs {
+	return Needs{
+		JDK:     n.JDK || m.JDK,
+		LoadFDs: max(n.LoadFDs, m.LoadFDs), SUTFDs: max(n.SUTFDs, m.SUTFDs), DownstreamFDs: max(n.DownstreamFDs, m.DownstreamFDs),
+		ListenPorts: max(n.ListenPorts, m.ListenPorts), LocalPorts: max(n.LocalPorts, m.LocalPorts),
+		LoadBytes: max(n.LoadBytes, m.LoadBytes), SUTBytes: max(n.SUTBytes, m.SUTBytes), DownstreamBytes: max(n.DownstreamBytes, m.DownstreamBytes),
+		MemoryBytes: max(n.MemoryBytes, m.MemoryBytes),
+	}
 }
 
 // heapBytes is the heap that JVM flags allow: the last -Xmx, else what a JVM
@@ -86,28 +136,9 @@ func jvmSize(text string) (int64, bool) {
 	return n << bits, err == nil && n > 0
 }
 
-// Lacking returns what the machine does not have of n, one line each with the
-// figures and the remedy. What facts does not know is not judged.
-func (n Needs) Lacking(facts Facts) []string {
-	var lacking []string
-	for _, tier := range []struct {
-		name string
-		fds  int
-	}{{"the load engine", n.LoadFDs}, {"a SUT", n.SUTFDs}, {"the downstream", n.DownstreamFDs}} {
-		if facts.FDLimit > 0 && int64(tier.fds) > facts.FDLimit {
-			lacking = append(lacking, fmt.Sprintf("%s opens %d descriptors at the highest rung and a process here may open %d: raise it with `ulimit -Hn %d` as root, or choose lower --connections",
-				tier.name, tier.fds, facts.FDLimit, tier.fds))
-		}
-	}
-	if facts.LocalPorts > 0 && n.LocalPorts > facts.LocalPorts {
-		lacking = append(lacking, fmt.Sprintf("the highest rung takes %d local ports to one destination and the ephemeral range holds %d: widen net.ipv4.ip_local_port_range, or choose lower --connections",
-			n.LocalPorts, facts.LocalPorts))
-	}
-	if facts.MemoryBytes > 0 && n.MemoryBytes > facts.MemoryBytes {
-		lacking = append(lacking, fmt.Sprintf("the tiers take about %s of memory and the machine has %s: lower -Xmx in the experiment file, or choose lower --connections",
-			mebibytes(n.MemoryBytes), mebibytes(facts.MemoryBytes)))
-	}
-	return lacking
+// sut is the planned SUT of that name.
+func (p *Plan) sut(name string) *PlannedSUT {
+	return &p.SUTs[slices.IndexFunc(p.SUTs, func(s PlannedSUT) bool { return s.Name == name })]
 }
 
 func (n Needs) String() string {
@@ -115,7 +146,10 @@ func (n Needs) String() string {
 	if n.JDK {
 		parts = append(parts, "JDK 21+ and Maven (or jars built before)")
 	}
-	fds := fmt.Sprintf("descriptors: load %d, SUT %d", n.LoadFDs, n.SUTFDs)
+	fds := fmt.Sprintf("descriptors: load %d", n.LoadFDs)
+	if n.SUTFDs > 0 {
+		fds += fmt.Sprintf(", SUT %d", n.SUTFDs)
+	}
 	if n.DownstreamFDs > 0 {
 		fds += fmt.Sprintf(", downstream %d", n.DownstreamFDs)
 	}

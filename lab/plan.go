@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"loomlab/lab/record"
+	"loomlab/probes"
 )
 
 // Kinds of SUT, as record.Start says them.
@@ -24,6 +25,12 @@ type Facts struct {
 	MemoryBytes int64
 	FDLimit     int64 // descriptors that a process may open, hard limit
 	LocalPorts  int   // size of the ephemeral range
+	// Capacity is what else the machine has to give now, BusyCPUs how many of its
+	// CPUs others use (below 0: not known) and DiskFree the bytes that the run
+	// directory may grow by. See [Plan.Preflight].
+	Capacity probes.Capacity
+	BusyCPUs float64
+	DiskFree int64
 	// NoApps says why no app can run here ("no JDK 21 or later was found"), or "".
 	NoApps string
 	// FindJDK returns the home of the JDK that a SUT asks for ("" is the default
@@ -46,8 +53,11 @@ type Plan struct {
 	SUTs       []PlannedSUT // in the order of Experiment.SUTs
 	Skipped    []SkippedSUT
 	Cells      []CellKey // in the order in which they are measured
-	Needs      Needs
-	Estimate   Estimate
+	// Before are the cells that an earlier part of a resumed run has kept; nil for
+	// a run from its beginning.
+	Before   []record.Cell
+	Needs    Needs
+	Estimate Estimate
 }
 
 // PlannedSUT is a SUT with its command line.
@@ -89,10 +99,15 @@ func NewPlan(exp *record.Experiment, opts Options, machine Facts) (*Plan, error)
 	if err := p.planSUTs(own, opts); err != nil {
 		return nil, err
 	}
+	p.complete()
+	return p, nil
+}
+
+// complete derives the rest once the SUTs are planned.
+func (p *Plan) complete() {
 	p.planCells()
 	p.Needs = p.needs()
 	p.Estimate = p.estimate()
-	return p, nil
 }
 
 // planSUTs resolves the SUTs, puts stand-ins in their places where asked or

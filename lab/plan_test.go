@@ -250,18 +250,6 @@ func TestParseWarmup(t *testing.T) {
 	}
 }
 
-func TestNeedsLacking(t *testing.T) {
-	n := Needs{LoadFDs: 3064, SUTFDs: 6256, LocalPorts: 3000, MemoryBytes: 2 << 30}
-	if got := n.Lacking(Facts{}); got != nil {
-		t.Errorf("what is not known constrains: %q", got)
-	}
-	got := n.Lacking(Facts{FDLimit: 4096, LocalPorts: 51, MemoryBytes: 1 << 30})
-	if len(got) != 3 || !strings.Contains(got[0], "a SUT opens 6256 descriptors") || !strings.Contains(got[0], "4096") ||
-		!strings.Contains(got[1], "3000 local ports") || !strings.Contains(got[2], "2048 MiB") {
-		t.Errorf("lacking = %q", got)
-	}
-}
-
 func TestHeapBytes(t *testing.T) {
 	for _, tc := range []struct {
 		flags []string

@@ -23,7 +23,11 @@ func findJDKs(ctx context.Context) []lab.JDK {
 
 // planFacts is what this machine offers to a plan.
 func planFacts(ctx context.Context, m record.Machine, jdks []lab.JDK, asked lab.Options) lab.Facts {
-	facts := lab.Facts{Cores: m.Cores, MemoryBytes: m.MemoryBytes, FDLimit: probes.HardFDLimit(), LocalPorts: probes.NewFS("/").LocalPorts()}
+	facts := lab.Facts{Cores: m.Cores, MemoryBytes: m.MemoryBytes, FDLimit: probes.HardFDLimit(), LocalPorts: probes.NewFS("/").LocalPorts(),
+		Capacity: probes.NewFS("/").Capacity()}
+	if facts.Capacity.MemoryBytes > 0 { // a control group's limit counts, not what is built in
+		facts.MemoryBytes = facts.Capacity.MemoryBytes
+	}
 	facts.Self, _ = os.Executable()
 	facts.FindJDK = func(spec string) (string, error) {
 		jdk, err := lab.SelectJDK(ctx, jdks, spec)
