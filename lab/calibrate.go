@@ -19,7 +19,7 @@ const calibrationWindow = 2 * time.Second
 // it runs. Without a downstream there is nothing to calibrate against, and a
 // calibration that fails stops no run.
 func (l *lab) calibrate(ctx context.Context) error {
-	if !l.plan.calibrates() || !slices.ContainsFunc(l.plan.SUTs, startable) {
+	if !l.plan.calibrates() || l.calibrated() || !slices.ContainsFunc(l.plan.SUTs, startable) {
 		return nil
 	}
 	one := 1.0
@@ -36,7 +36,11 @@ func (l *lab) calibrate(ctx context.Context) error {
 		return nil
 	}
 	f.url, f.prober = f.downURL, f.downProber
+	l.run.Calibration = nil // of an earlier part of the run that was cut short
 	for _, connections := range plan.Experiment.Load.Connections {
+		if !l.plan.fits(connections) {
+			continue
+		}
 		cell := f.measure(ctx, job{CellKey: CellKey{SUT: record.Calibration, Fork: 1, Connections: connections, Round: 1}})
 		if ctx.Err() != nil {
 			return nil

@@ -19,6 +19,7 @@ type circumstances struct {
 	unsteady string
 	// foreign says that the SUT is no child of ours: its CPU looks like a stranger's.
 	foreign     bool
+	resumed     bool         // another process has climbed the lower rungs of this fork
 	calibration *record.Cell // of the same rung; nil without one
 	instrument  []float64    // µs of CPU a request of engine and downstream, in the other forks' windows
 }
@@ -27,7 +28,7 @@ type circumstances struct {
 // nil. Those that make a cell useless come first.
 var doubtRules = []func(record.Cell, circumstances) *record.Doubt{
 	impossibleThroughput, impossibleCalls, impossibleMean, impossibleSlots,
-	fewerConnections, errorsSeen, restarted, notSteady, jitBusy, notQuiet,
+	fewerConnections, errorsSeen, restarted, resumed, notSteady, jitBusy, notQuiet,
 	engineSaturated, engineLate, downstreamSaturated, downstreamLate, waitsForCPU, calibrationDrift, machineSpeed, machineBusy,
 	renewed, retried, heavyTail, thinP99,
 }

@@ -36,6 +36,7 @@ type fork struct {
 
 	bare       bool              // there is no SUT: url is the downstream's
 	cold       bool              // nothing was warmed up yet
+	resumed    bool              // an earlier process of this fork was interrupted
 	unsteady   string            // why the last warm-up gave up; "" when it ended steady
 	hasLab     bool              // the SUT answers /lab/…
 	info       map[string]string // what it says of itself there
@@ -49,7 +50,8 @@ type fork struct {
 // what stops the whole run.
 func (l *lab) open(ctx context.Context, t turn) (*fork, error) {
 	f := l.newFork(t.sut, t.fork, func(p record.Point) { _ = l.dir.AppendPoint(p) }) // a lost point of a series is no reason to stop
-	begin := record.Start{SUT: f.sut.Name, Fork: f.n, Kind: f.sut.Kind, Env: f.sut.Env}
+	f.resumed = t.resumed
+	begin := record.Start{SUT: f.sut.Name, Fork: f.n, Kind: f.sut.Kind, Env: f.sut.Env, Resumed: t.resumed || l.startedBefore(t)}
 	l.observer.Phase(fmt.Sprintf("%s: starting", f.sut.Name))
 	err := f.startDownstream(ctx)
 	if err == nil {
@@ -327,7 +329,7 @@ func (f *fork) ceilings(c record.Cell) []record.Ceiling {
 
 // circumstances are those of every cell on this rung.
 func (f *fork) circumstances(j job) circumstances {
-	about := circumstances{calls: f.sut.Calls, cores: f.plan.Facts.Cores, foreign: f.sut.Kind == KindURL && !f.bare, unsteady: f.unsteady, instrument: f.lab.costsBefore(j)}
+	about := circumstances{calls: f.sut.Calls, cores: f.plan.Facts.Cores, foreign: f.sut.Kind == KindURL && !f.bare, unsteady: f.unsteady, resumed: f.resumed, instrument: f.lab.costsBefore(j)}
 	if d := f.sut.Downstream; d != nil && d.Jitter == "" && len(d.Faults) == 0 {
 		about.delay = time.Duration(d.Delay)
 	}

@@ -35,12 +35,14 @@ func Run(ctx context.Context, plan *Plan, dir *record.Dir, run record.Run, obser
 	becomeSubreaper()
 	l := &lab{self: self, plan: plan, dir: dir, run: &run, observer: observer, logs: logs{open: dir.Log}}
 	defer l.logs.close()
-	run.Status = "running"
+	l.takeUp(plan.Before)
+	run.Status, run.Finished = "running", nil
 	run.Doubts = runDoubts(plan.Experiment)
 	if err := dir.WriteRun(run); err != nil {
 		return nil, err
 	}
 	err = errors.Join(l.calibrate(ctx), l.forks(ctx))
+	l.failed = l.failed || err != nil
 	l.run.Status = l.status(ctx)
 	finished := time.Now().UTC()
 	l.run.Finished = &finished
@@ -59,15 +61,22 @@ type lab struct {
 	run      *record.Run
 	observer Observer
 	logs     logs
-	failed   bool     // a cell or a start has failed
-	measured []figure // the throughputs so far, for the equal rate
-	rate     float64  // the equal rate, once it is fixed
-	costs    []spent  // of the instrument so far, which show the machine's speed
+	failed   bool          // a cell or a start has failed, or one could not be saved
+	measured []figure      // the throughputs so far, for the equal rate
+	rate     float64       // the equal rate, once it is fixed
+	attempts map[keyOf]int // of cells that were interrupted, in a run that was resumed
+	costs    []spent       // of the instrument so far, which show the machine's speed
 }
 
 // forks is the whole story: each SUT afresh, up the ladder, round by round.
 func (l *lab) forks(ctx context.Context) error {
-	for _, t := range append(l.plan.turns(), l.plan.turnsAgain()...) {
+	for _, t := range l.plan.remaining() {
+		if skipped, err := l.skipUnfit(t); skipped || err != nil {
+			if err != nil {
+				return err
+			}
+			continue
+		}
 		f, err := l.open(ctx, t)
 		if err == nil {
 			err = f.climb(ctx, t.cells)
@@ -101,16 +110,22 @@ func (f *fork) one(ctx context.Context, j job) error {
 		return nil
 	}
 	var cell record.Cell
-	if f.broken != "" {
+	if reason := f.plan.Unfit(j.CellKey); f.broken != "" {
 		cell = f.skipped(j)
+	} else if reason != "" {
+		cell = unmeasured(j, "skipped", reason)
 	} else {
 		cell = f.measure(ctx, j)
 	}
 	if err := f.lab.keep(cell); err != nil {
 		return err
 	}
-	if f.app.hasEnded() && f.broken == "" {
+	switch {
+	case f.broken != "":
+	case f.app.hasEnded():
 		f.broken = "the SUT had died " + j.where()
+	case f.down.hasEnded():
+		f.broken = "the downstream had died " + j.where()
 	}
 	return nil
 }
@@ -130,6 +145,7 @@ type turn struct {
 	cells     []CellKey
 	equalRate bool // ends with a window at equal rate
 	again     bool // a second process of a fork, for that window alone
+	resumed   bool // of a fork whose first cells an earlier process has measured
 }
 
 // turns groups the planned cells by the SUT process that they share.
@@ -156,9 +172,19 @@ func (p *Plan) sameProcess(a, b CellKey) bool {
 
 // keep puts a cell on disk and shows it.
 func (l *lab) keep(c record.Cell) error {
+	if n := l.attempts[cellKey(&c)]; n > 0 {
+		c.Attempt = n + 1
+	}
 	if err := l.dir.AppendCell(c); err != nil {
 		return fmt.Errorf("cannot save a cell: %w", err)
 	}
+	l.remember(c)
+	l.observer.Cell(c)
+	return nil
+}
+
+// remember keeps of a cell what later ones are judged by.
+func (l *lab) remember(c record.Cell) {
 	if c.Status == "failed" {
 		l.failed = true
 	}
@@ -166,8 +192,6 @@ func (l *lab) keep(c record.Cell) error {
 	if us := instrumentUS(c); us > 0 {
 		l.costs = append(l.costs, spent{c.SUT, c.Fork, c.Rung(), us})
 	}
-	l.observer.Cell(c)
-	return nil
 }
 
 // skipped is the cell of a SUT that is not there (any more).
@@ -177,8 +201,7 @@ func (f *fork) skipped(j job) record.Cell {
 		status = "failed"
 		reason, _, _ = strings.Cut(f.broken, "\n") // what the SUT said last is in its start
 	}
-	return record.Cell{SUT: j.SUT, Fork: j.Fork, Connections: j.Connections, Rate: j.rate, Round: j.Round,
-		Started: time.Now().UTC(), Status: status, Reason: reason}
+	return unmeasured(j, status, reason)
 }
 
 func (l *lab) status(ctx context.Context) string {

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
@@ -47,6 +46,7 @@ func runCommand() *cli.Command {
 			&cli.BoolFlag{Name: "equal-rate", Usage: "end with an open-loop window of each SUT at 70 % of the weakest one's rate, where tails can be compared (default: with several forks)"},
 			&cli.BoolFlag{Name: "quick", Usage: "one round, windows and warm-ups of 3 s, the first two rungs"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "show the plan, the command lines and the time it takes; start nothing"},
+			&cli.StringFlag{Name: "resume", Usage: "go on with an interrupted `RUN` (a directory, its name, or last) at its first missing cell, with its own settings"},
 			&cli.StringFlag{Name: "out", Value: "runs", Usage: "parent `FOLDER` of the run directory"},
 			&cli.BoolFlag{Name: "json", Usage: "print {run, cells} as one JSON document, last; everything else goes to stderr"},
 			&cli.BoolFlag{Name: "quiet", Usage: "no live view: one plain line a cell"},
@@ -58,6 +58,9 @@ func runCommand() *cli.Command {
 func runExperiment(c *cli.Context) error {
 	if c.NArg() > 1 {
 		return usagef("run takes one experiment, not %d: unexpected %q", c.NArg(), c.Args().Get(1))
+	}
+	if c.IsSet("resume") {
+		return resumeRun(c)
 	}
 	exp, err := lab.Load(orDefault(c.Args().First(), "article"))
 	if err != nil {
@@ -84,10 +87,10 @@ func runExperiment(c *cli.Context) error {
 	for _, s := range plan.Skipped {
 		fmt.Fprintf(c.App.ErrWriter, "note: %s is skipped: %s\n", s.Name, s.Reason)
 	}
-	if lacking := plan.Needs.Lacking(plan.Facts); len(lacking) > 0 {
-		return usagef("this machine cannot hold the run: %s", strings.Join(lacking, "; "))
-	}
 	if err := checkOut(c.String("out")); err != nil {
+		return err
+	}
+	if err := preflight(plan, c.String("out"), c.App.ErrWriter); err != nil {
 		return err
 	}
 	ctx, stopped := signalContext(c.Context)
@@ -98,23 +101,24 @@ func runExperiment(c *cli.Context) error {
 		}
 		return usagef("%w", err)
 	}
-	return conduct(ctx, c, plan, host, stopped)
-}
-
-// conduct runs the plan and shows what came of it.
-func conduct(ctx context.Context, c *cli.Context, plan *lab.Plan, host record.Machine, stopped *signals) error {
 	started := time.Now().UTC()
 	dir, err := record.Create(c.String("out"), plan.Experiment.Name, started)
 	if err != nil {
 		return usagef("cannot make a run directory in %s: %w", c.String("out"), err)
 	}
-	defer dir.Close()
 	run := record.Run{
 		Schema: record.Schema, ID: dir.ID(), Version: version, Args: os.Args, Experiment: plan.Experiment,
 		Standins: plan.Standins, Note: plan.Note, Machine: host, Started: started, Order: plan.ForkOrders(),
 	}
+	return conduct(ctx, c, plan, dir, run, stopped)
+}
+
+// conduct runs the plan into dir, which it closes, and shows what came of it.
+func conduct(ctx context.Context, c *cli.Context, plan *lab.Plan, dir *record.Dir, run record.Run, stopped *signals) error {
+	defer dir.Close()
 	tty, width := report.Terminal(c.App.ErrWriter)
 	view := report.NewLive(c.App.ErrWriter, tty && !c.Bool("quiet"), width, plan.Experiment)
+	view.Before(run.Starts, plan.Before)
 	_, runErr := lab.Run(ctx, plan, dir, run, view)
 	view.Done()
 	closeErr := dir.Close()
@@ -154,6 +158,9 @@ func showRun(c *cli.Context, saved *record.Saved, path string) error {
 		again = path
 	}
 	_, err := fmt.Fprintf(c.App.Writer, "\nkept in %s; `loomlab report %s` shows it again\n", path, again)
+	if err == nil && saved.Run.Status == "interrupted" {
+		_, err = fmt.Fprintf(c.App.Writer, "`loomlab run --resume %s` measures what is missing\n", again)
+	}
 	return err
 }
 

@@ -34,8 +34,14 @@ type runProcess struct {
 // startRun starts `loomlab run --json` on small windows; later flags count.
 func startRun(t *testing.T, flags ...string) *runProcess {
 	t.Helper()
-	p := &runProcess{t: t, out: t.TempDir(), ended: make(chan struct{})}
-	args := append([]string{"run", "--json", "--out", p.out, "--delay", "10ms", "--rounds", "1", "--warmup", "none", "--duration", "300ms"}, flags...)
+	out := t.TempDir()
+	return startRunIn(t, out, append([]string{"run", "--json", "--out", out, "--delay", "10ms", "--rounds", "1", "--warmup", "none", "--duration", "300ms"}, flags...)...)
+}
+
+// startRunIn starts loomlab with args, which keep the run under out.
+func startRunIn(t *testing.T, out string, args ...string) *runProcess {
+	t.Helper()
+	p := &runProcess{t: t, out: out, ended: make(chan struct{})}
 	p.cmd = exec.Command("loomlab", args...)
 	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
 	if err := p.cmd.Start(); err != nil {

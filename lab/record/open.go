@@ -71,7 +71,8 @@ func newest(parent string) string {
 
 // Open reads a run directory, the run.json in it, or a {run, cells} document. A
 // last line torn by a crash is skipped and becomes a warning, like any other
-// line that is no cell.
+// line that is no cell. Of a cell that was interrupted and, after a resume,
+// measured again, the later attempt stands.
 func Open(path string) (*Saved, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -103,6 +104,7 @@ func Open(path string) (*Saved, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", cells.Name(), err)
 	}
+	saved.Cells = latest(saved.Cells)
 	return saved, nil
 }
 

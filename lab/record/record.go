@@ -32,8 +32,10 @@ type Run struct {
 	Status     string     `json:"status"` // running, ok, failed, interrupted
 	Started    time.Time  `json:"started"`
 	Finished   *time.Time `json:"finished"`
-	Order      [][]string `json:"order"` // SUT names as they were run, fork by fork
-	Starts     []Start    `json:"starts"`
+	// Resumed are the continuations of a run that was interrupted.
+	Resumed []Resumption `json:"resumed,omitempty"`
+	Order   [][]string   `json:"order"` // SUT names as they were run, fork by fork
+	Starts  []Start      `json:"starts"`
 	// Calibration is the engine straight against the downstream, without a SUT,
 	// one cell a rung: the lab's own ceiling and cost. Empty without a downstream.
 	Calibration []Cell                       `json:"calibration"`
@@ -69,6 +71,9 @@ type Start struct {
 	FirstRequest *FirstRequest     `json:"first_request"`
 	JVM          *StartJVM         `json:"jvm"`
 	Error        string            `json:"error,omitempty"` // why it never became ready
+	// Resumed says that an earlier process of this fork was interrupted and this
+	// one went on at a later cell.
+	Resumed bool `json:"resumed,omitempty"`
 }
 
 // FirstRequest is the one checked request after a start, as in the article.
@@ -98,6 +103,7 @@ type Cell struct {
 	Connections int                       `json:"connections"`    // 0 in an open loop, which opens as many as it needs
 	Rate        float64                   `json:"rate,omitempty"` // offered requests per second of an open loop
 	Round       int                       `json:"round"`
+	Attempt     int                       `json:"attempt,omitempty"` // 2 and more: it was measured again after an interruption; else absent
 	Started     time.Time                 `json:"started"`
 	Status      string                    `json:"status"` // ok, failed, skipped, interrupted
 	Reason      string                    `json:"reason"`

@@ -26,12 +26,13 @@ type Live struct {
 	now   func() time.Time
 	done  chan struct{} // closed by Done
 
-	mu    sync.Mutex
-	saved record.Saved
-	cells int // how many the experiment has
-	began time.Time
-	phase string
-	shown int // lines of the view on the screen now
+	mu     sync.Mutex
+	saved  record.Saved
+	cells  int // how many the experiment has
+	before int // of them, those that an earlier part of a resumed run has measured
+	began  time.Time
+	phase  string
+	shown  int // lines of the view on the screen now
 
 	table      []string // drawn for this many cells in this many columns
 	tableCells int
@@ -95,6 +96,19 @@ func (l *Live) Phase(text string) {
 		l.phase = text
 		l.draw("")
 	}
+}
+
+// Before takes what an earlier part of a resumed run has done; it prints nothing.
+func (l *Live) Before(starts []record.Start, cells []record.Cell) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range cells {
+		if c.Status != "interrupted" {
+			l.saved.Cells = append(l.saved.Cells, c)
+		}
+	}
+	l.saved.Run.Starts = append(l.saved.Run.Starts, starts...)
+	l.before = len(l.saved.Cells)
 }
 
 // Start takes a SUT that is ready, or that failed to become so.
@@ -226,8 +240,8 @@ func (l *Live) progress() string {
 	elapsed := l.now().Sub(l.began)
 	done := len(l.saved.Cells)
 	text := fmt.Sprintf("%d of %d cells · %s", done, max(done, l.cells), clockTime(elapsed))
-	if rest := l.cells - done; done > 0 && rest > 0 {
-		text += fmt.Sprintf(" · about %s left", clockTime(elapsed/time.Duration(done)*time.Duration(rest)))
+	if rest, now := l.cells-done, done-l.before; now > 0 && rest > 0 {
+		text += fmt.Sprintf(" · about %s left", clockTime(elapsed/time.Duration(now)*time.Duration(rest)))
 	}
 	return text
 }

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"loomlab/lab"
+	"loomlab/lab/record"
+)
+
+// resumeFlags are those that may stand beside --resume: all others would change
+// the settings of the run.
+var resumeFlags = []string{"resume", "out", "json", "quiet"}
+
+// resumeRun goes on with a run that was interrupted.
+func resumeRun(c *cli.Context) error {
+	if c.Args().Present() {
+		return usagef("--resume takes the settings of the run itself: unexpected %q", c.Args().First())
+	}
+	for _, f := range c.Command.Flags {
+		if name := f.Names()[0]; c.IsSet(name) && !slices.Contains(resumeFlags, name) {
+			return usagef("--resume takes the settings of the run itself, so --%s cannot stand beside it; start a new run to change them", name)
+		}
+	}
+	path, err := record.Find(c.String("out"), c.String("resume"))
+	if err != nil {
+		return usagef("%w", err)
+	}
+	saved, err := record.Open(path)
+	if err != nil {
+		return usagef("%w", err)
+	}
+	if info, err := os.Stat(saved.Path); err != nil || !info.IsDir() {
+		return usagef("--resume %s: a document holds a copy; name the run directory", path)
+	}
+	plan, jdks, err := resumePlan(c.Context, saved)
+	if err != nil {
+		return usagef("%s cannot be resumed: %w", saved.Path, err)
+	}
+	for _, warning := range saved.Warnings {
+		fmt.Fprintf(c.App.ErrWriter, "note: %s\n", warning)
+	}
+	if err := preflight(plan, saved.Path, c.App.ErrWriter); err != nil {
+		return err
+	}
+	ctx, stopped := signalContext(c.Context)
+	defer stopped.stop()
+	if err := prepareApps(ctx, plan, jdks, c.App.ErrWriter); err != nil {
+		if status := stopped.status(); status != 0 {
+			return &statusError{code: status}
+		}
+		return usagef("%w", err)
+	}
+	if differences := plan.Differences(saved, version, machine()); len(differences) > 0 {
+		return usagef("%s cannot be resumed, for its cells would not be comparable: %s", saved.Path, strings.Join(differences, "; "))
+	}
+	run := saved.Run
+	dir, err := record.Reopen(saved.Path, run)
+	if errors.Is(err, record.ErrBusy) {
+		return usagef("%s cannot be resumed: %w", saved.Path, err)
+	}
+	if err != nil {
+		return usagef("cannot go on writing %s: %w", saved.Path, err)
+	}
+	run.Resumed = append(run.Resumed, record.Resumption{At: time.Now().UTC(), Args: os.Args})
+	fmt.Fprintf(c.App.ErrWriter, "resuming %s: %d of %d cells are there\n", dir.ID(), plan.Kept(), len(plan.Cells))
+	return conduct(ctx, c, plan, dir, run, stopped)
+}
+
+// resumePlan plans the rest of a run for this machine.
+func resumePlan(ctx context.Context, saved *record.Saved) (*lab.Plan, []lab.JDK, error) {
+	jdks := findJDKs(ctx)
+	plan, err := lab.ResumePlan(saved, planFacts(ctx, machine(), jdks, lab.Options{}))
+	return plan, jdks, err
+}

@@ -1,0 +1,235 @@
+package lab
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"loomlab/lab/record"
+)
+
+// A run that was interrupted goes on at its first missing cell, with the settings
+// that are in its record. What was measured stands; a cell that was interrupted is
+// measured again and counts its attempts (METHOD rule 21). The SUT of a fork that
+// was cut short is another process than before, which its start and, where memory
+// is concerned, its cells say.
+
+// ErrComplete says that a run has no cell left to measure.
+var ErrComplete = errors.New("the run is complete: no cell is missing")
+
+// ResumePlan plans what is missing of saved for the same machine. Its errors are
+// differences that forbid to go on, one line each.
+func ResumePlan(saved *record.Saved, machine Facts) (*Plan, error) {
+	run := &saved.Run
+	if where := record.Masked(run.Experiment); where != "" {
+		return nil, fmt.Errorf("its record keeps no secrets and %s is one: start it anew", where)
+	}
+	p := &Plan{Experiment: cloneExperiment(&run.Experiment), Facts: machine, Standins: run.Standins, Note: run.Note, Before: slices.Clone(saved.Cells)}
+	if p.Before == nil {
+		p.Before = []record.Cell{}
+	}
+	for _, s := range p.Experiment.SUTs {
+		planned := PlannedSUT{SUT: s, Kind: kindOf(s)}
+		if run.Standins && s.Standin != nil && (run.Note == "" || planned.NeedsJDK()) {
+			planned.Kind = KindStandin
+		} else if planned.NeedsJDK() {
+			if why, err := p.findJDK(&planned, Options{}); err != nil || why != "" {
+				return nil, errors.Join(err, errorOf(why))
+			}
+		}
+		if planned.NeedsApps() && machine.FindApps != nil {
+			planned.Apps = machine.FindApps(planned.SUT)
+		}
+		planned.Words = p.words(planned)
+		p.SUTs = append(p.SUTs, planned)
+	}
+	p.complete()
+	if len(p.remaining()) == 0 {
+		return nil, ErrComplete
+	}
+	return p, nil
+}
+
+func errorOf(why string) error {
+	if why == "" {
+		return nil
+	}
+	return errors.New(why)
+}
+
+// Differences says what forbids to go on with saved on this machine and with this
+// plan (its apps built), in words: "kernel 6.1, was 6.0". The plan's own settings
+// come from the record and cannot differ.
+func (p *Plan) Differences(saved *record.Saved, version string, machine record.Machine) []string {
+	var found []string
+	differ := func(what string, was, is any) {
+		was, is = orNotSet(was), orNotSet(is)
+		if !reflect.DeepEqual(was, is) {
+			found = append(found, fmt.Sprintf("%s is %v, was %v", what, is, was))
+		}
+	}
+	differ("loomlab's version", saved.Run.Version, version)
+	was, is := asMap(saved.Run.Machine), asMap(record.MaskMachine(machine))
+	for _, field := range slices.Sorted(maps.Keys(is)) {
+		if field == "env" {
+			continue
+		}
+		differ("the machine's "+strings.ReplaceAll(field, "_", " "), was[field], is[field])
+	}
+	env := record.MaskMachine(machine).Env
+	for _, name := range slices.Sorted(maps.Keys(union(env, saved.Run.Machine.Env))) {
+		differ(name, saved.Run.Machine.Env[name], env[name])
+	}
+	for _, start := range saved.Run.Starts {
+		if start.Error != "" || start.Argv == nil {
+			continue
+		}
+		at := slices.IndexFunc(p.SUTs, func(s PlannedSUT) bool { return s.Name == start.SUT })
+		if at < 0 {
+			continue
+		}
+		if was, is := p.SUTs[at].commandDiffers(start.Argv); is != "" {
+			differ("the command of "+start.SUT, was, is)
+		}
+	}
+	return slices.Compact(found)
+}
+
+func orNotSet(v any) any {
+	if v == "" {
+		return "not set"
+	}
+	return v
+}
+
+// commandDiffers returns the first word of an earlier start's command that is not
+// what it would be now. Words that hold a placeholder differ from start to start.
+func (s *PlannedSUT) commandDiffers(argv []string) (was, is string) {
+	known := Placeholders{}
+	if s.JDKHome != "" {
+		known["jdk"] = s.JDKHome
+	}
+	if s.Apps != "" {
+		known["apps"] = s.Apps
+	}
+	if len(argv) != len(s.Words) {
+		return fmt.Sprintf("of %d words", len(argv)), fmt.Sprintf("of %d words", len(s.Words))
+	}
+	for i, word := range record.MaskArgs(s.Words) {
+		now, err := known.Expand(word)
+		ours := i == 0 && s.Kind == KindStandin // this program, which its version stands for
+		if err == nil && !ours && !strings.Contains(now, "{{") && now != argv[i] {
+			return argv[i], now
+		}
+	}
+	return "", ""
+}
+
+func asMap(v any) map[string]any {
+	var m map[string]any
+	body, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(body, &m)
+	}
+	if err != nil {
+		panic(err) // plain structs of the record always are JSON objects
+	}
+	return m
+}
+
+func union(a, b map[string]string) map[string]string {
+	all := maps.Clone(a)
+	if all == nil {
+		all = map[string]string{}
+	}
+	maps.Copy(all, b)
+	return all
+}
+
+// keyOf names a cell, and the rate where there is one: the window at equal rate.
+type keyOf struct {
+	CellKey
+	openLoop bool
+}
+
+func cellKey(c *record.Cell) keyOf {
+	return keyOf{CellKey{SUT: c.SUT, Fork: c.Fork, Connections: c.Connections, Round: c.Round}, c.Rate > 0}
+}
+
+// remaining are the turns of the run, or of a resumed one what is missing of them.
+func (p *Plan) remaining() []turn {
+	turns := append(p.turns(), p.turnsAgain()...)
+	if p.Before == nil {
+		return turns
+	}
+	finished := map[keyOf]bool{}
+	for i := range p.Before {
+		finished[cellKey(&p.Before[i])] = p.Before[i].Status != "interrupted"
+	}
+	var left []turn
+	for _, t := range turns {
+		whole := len(t.cells)
+		t.cells = slices.DeleteFunc(slices.Clone(t.cells), func(k CellKey) bool { return finished[keyOf{k, false}] })
+		if t.equalRate && finished[keyOf{CellKey{SUT: t.sut.Name, Fork: t.fork, Round: 1}, true}] {
+			t.equalRate = false
+		}
+		t.resumed = len(t.cells) < whole && !t.again
+		if len(t.cells) > 0 || t.equalRate {
+			left = append(left, t)
+		}
+	}
+	return left
+}
+
+// Kept is how many of the plan's cells an earlier part of the run has finished.
+func (p *Plan) Kept() int {
+	kept := 0
+	for i := range p.Before {
+		if c := &p.Before[i]; c.Status != "interrupted" && c.Rate == 0 {
+			kept++
+		}
+	}
+	return kept
+}
+
+// takeUp enters what an earlier part of the run has measured.
+func (l *lab) takeUp(before []record.Cell) {
+	l.attempts = map[keyOf]int{}
+	for i := range before {
+		c := &before[i]
+		if c.Status == "interrupted" {
+			l.attempts[cellKey(c)] = max(1, c.Attempt)
+			continue
+		}
+		l.remember(*c)
+	}
+}
+
+// startedBefore tells whether an earlier process of a fork is in the record.
+func (l *lab) startedBefore(t turn) bool {
+	return l.plan.Before != nil && l.plan.Experiment.Isolate != IsolateRung && slices.ContainsFunc(l.run.Starts, func(s record.Start) bool { return s.SUT == t.sut.Name && s.Fork == t.fork })
+}
+
+// calibrated tells whether every rung that fits has been calibrated already.
+func (l *lab) calibrated() bool {
+	for _, connections := range l.plan.Experiment.Load.Connections {
+		if l.plan.fits(connections) && l.calibration(connections) == nil {
+			return false
+		}
+	}
+	return len(l.run.Calibration) > 0
+}
+
+// resumed holds for cells of a fork whose lower rungs another process has
+// climbed: its memory has not grown as that of an uninterrupted one.
+func resumed(_ record.Cell, about circumstances) *record.Doubt {
+	if !about.resumed {
+		return nil
+	}
+	return &record.Doubt{Kind: "resumed", Metric: "rss_mb", Threshold: "one process climbs the whole ladder",
+		Evidence: "the run was resumed in the middle of this fork, with a fresh process", Remedy: "measure without interruption where memory after the lower rungs matters"}
+}
