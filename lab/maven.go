@@ -16,7 +16,9 @@ import (
 // PATH, and the wrapper could not fetch one.
 var ErrNoMaven = errors.New("no Maven")
 
-// mavenCommand is Maven on the PATH, or else the wrapper among the sources.
+// mavenCommand is Maven on the PATH, or else the wrapper among the sources. Both
+// are Maven's own shell scripts, the only ones that run here, and get words of
+// ours alone.
 func mavenCommand(sources string) (argv []string, onPath bool) {
 	if mvn, err := exec.LookPath("mvn"); err == nil {
 		return []string{mvn}, true

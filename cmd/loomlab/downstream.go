@@ -64,9 +64,7 @@ func runDownstream(c *cli.Context) error {
 	}
 	ctx, stop := notifySignals(c.Context)
 	defer stop()
-	if addr := server.Addr(); !addr.Addr().IsLoopback() {
-		fmt.Fprintf(c.App.ErrWriter, "loomlab: %s can be reached from other machines, and answers anyone\n", addr)
-	}
+	sayReachable(c.App.ErrWriter, server.Addr())
 	if c.Bool("json") {
 		err = server.ServeLines(ctx, c.App.Writer)
 	} else {

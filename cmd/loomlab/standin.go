@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/netip"
 	"os"
 	"os/signal"
 	"syscall"
@@ -83,6 +85,9 @@ func runStandin(c *cli.Context) error {
 		return usagef("%w", err)
 	}
 	cfg.Ready = func(addr net.Addr) {
+		if at, err := netip.ParseAddrPort(addr.String()); err == nil {
+			sayReachable(c.App.ErrWriter, at)
+		}
 		fmt.Fprintf(c.App.Writer, "listening on %s\n", addr)
 	}
 	ctx, stop := notifySignals(c.Context)
@@ -98,6 +103,14 @@ func runStandin(c *cli.Context) error {
 		return &statusError{code: 128 + int(ended.Signal.(syscall.Signal))}
 	}
 	return nil
+}
+
+// sayReachable tells whoever listens beyond this machine, on request alone, that
+// it does.
+func sayReachable(w io.Writer, addr netip.AddrPort) {
+	if !addr.Addr().Unmap().IsLoopback() {
+		fmt.Fprintf(w, "loomlab: %s can be reached from other machines, and answers anyone\n", addr)
+	}
 }
 
 // endedBy is the cause of a context that a signal ended.

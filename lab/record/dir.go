@@ -86,12 +86,20 @@ func pointLast(parent, name string) error {
 }
 
 func (d *Dir) open() (err error) {
-	for name, file := range map[string]**os.File{cellsFile: &d.cells, seriesFile: &d.series, hlogFile: &d.hlog} {
+	if d.cells == nil {
+		if d.cells, err = openLocked(filepath.Join(d.path, cellsFile)); err != nil {
+			return err
+		}
+	}
+	for name, file := range map[string]**os.File{seriesFile: &d.series, hlogFile: &d.hlog} {
 		if *file, err = os.OpenFile(filepath.Join(d.path, name), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600); err != nil {
 			return err
 		}
 	}
 	d.points = bufio.NewWriterSize(d.series, 64<<10)
+	if info, err := d.hlog.Stat(); err != nil || info.Size() > 0 {
+		return err // it has its head already
+	}
 	return writeHlogHead(d.hlog, d.started)
 }
 
@@ -102,9 +110,13 @@ func (d *Dir) Path() string { return d.path }
 func (d *Dir) ID() string { return filepath.Base(d.path) }
 
 // WriteRun replaces run.json: readers see the old one or the new one, also after
-// a power cut. Schema and ID are filled in.
+// a power cut. Schema and ID are filled in; secrets are masked.
 func (d *Dir) WriteRun(run Run) error {
 	run.Schema, run.ID = Schema, d.ID()
+	run, err := maskRun(run)
+	if err != nil {
+		return err
+	}
 	body, _, err := marshal(&run, "  ")
 	if err != nil {
 		return err
@@ -124,7 +136,11 @@ func (d *Dir) AppendCell(cell Cell) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	before, statErr := d.cells.Stat()
 	if _, err := d.cells.Write(append(line, '\n')); err != nil {
+		if statErr == nil {
+			_ = d.cells.Truncate(before.Size()) // no torn line for a disk that was full
+		}
 		return err
 	}
 	if err := d.cells.Sync(); err != nil {
