@@ -46,6 +46,7 @@ func Guard(argv []string, grace time.Duration, cpus string) int {
 	syscall.CloseOnExec(statusFD)
 	tell := func(s guardStatus) { _ = json.NewEncoder(status).Encode(s) } // nobody may be listening any more
 
+	raiseDescriptors()
 	becomeSubreaper()
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
@@ -84,6 +85,7 @@ func guardChild(pid int, grace time.Duration, lifeline *os.File, signals <-chan 
 	go func() {
 		defer close(allGone)
 		reapAll(func(reaped int, ws syscall.WaitStatus) {
+			removeJVMFiles(reaped)
 			if reaped != pid {
 				return
 			}

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"os"
+	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -11,7 +12,14 @@ import (
 
 // becomeSubreaper makes orphaned descendants children of this process instead
 // of init's, so that they can be found and reaped.
-func becomeSubreaper() { _ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
+func becomeSubreaper() {
+	subreaper.Store(unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == nil)
+}
+
+// subreaper tells whether orphans come to this process.
+var subreaper atomic.Bool
+
+func isSubreaper() bool { return subreaper.Load() }
 
 // signalDescendants signals every process below this one.
 func signalDescendants(_ int, s syscall.Signal) {

@@ -30,6 +30,19 @@ func TestMain(m *testing.M) {
 			}
 			fmt.Println(t.pid)
 			select {}
+		case "lose-guard": // lose-guard SCRIPT: runs it as a tier, and at the end of stdin kills its guard
+			becomeSubreaper()
+			t, err := start(os.Args[0], launch{tier: "sut", argv: []string{"sh", "-c", os.Args[2]}, log: io.Discard})
+			if err != nil {
+				panic(err)
+			}
+			_, _ = io.Copy(io.Discard, os.Stdin)
+			if err := t.guard.Process.Kill(); err != nil {
+				panic(err)
+			}
+			<-t.done
+			t.stop()
+			os.Exit(0)
 		}
 	}
 	os.Exit(m.Run())

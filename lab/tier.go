@@ -13,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"loomlab/lab/record"
 )
 
 // stopGrace is how long a tier may take to end by itself after TERM.
@@ -69,7 +71,7 @@ func start(self string, l launch) (*tier, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	// Descendants of a guard that was killed may hold the pipes open for ever.
 	cmd.WaitDelay = 2 * time.Second
-	log := io.MultiWriter(l.log, t.tail)
+	log := &redactor{w: io.MultiWriter(l.log, t.tail), secrets: record.Secrets(l.env, l.argv)}
 	cmd.Stderr = log
 	cmd.Stdout = log
 	var lines *io.PipeWriter
@@ -90,7 +92,7 @@ func start(self string, l launch) (*tier, error) {
 			return nil, err
 		}
 	}
-	err = cmd.Start()
+	err = startGuard(cmd)
 	lifelineR.Close()
 	statusW.Close()
 	if err != nil {
@@ -104,6 +106,8 @@ func start(self string, l launch) (*tier, error) {
 	go t.follow(statusR, started)
 	go func() {
 		_ = cmd.Wait() // its status came through the status pipe
+		guardEnded(cmd.Process.Pid)
+		log.flush()
 		if lines != nil {
 			lines.Close()
 		}
@@ -154,7 +158,7 @@ func (t *tier) stop() {
 		<-t.gone
 	}
 	if t.lost {
-		_ = syscall.Kill(-t.pid, syscall.SIGKILL)
+		endOrphans(t.pid)
 	}
 }
 
@@ -172,7 +176,7 @@ func (t *tier) cause() string {
 	what := ""
 	switch {
 	case t.lost:
-		what = "its guard was killed"
+		what = "lost its guard, which was killed"
 	case t.exit.Signal == "SIGKILL":
 		what = "was killed by SIGKILL (out of memory, or somebody ended it)"
 	case t.exit.Signal != "":

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -133,11 +134,59 @@ func TestTierOutlivesNoGuard(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-tr.done
-	if got := tr.cause(); got != "its guard was killed" {
+	if got := tr.cause(); got != "lost its guard, which was killed" {
 		t.Errorf("cause = %q", got)
 	}
 	tr.stop()
 	awaitGone(t, time.Second, tr.pid)
+}
+
+// TestLostGuard: the orchestrator ends what a killed guard has left, also what had
+// made a session of its own.
+func TestLostGuard(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("NOT TESTED: without subreapers a session of its own escapes")
+	}
+	dir := t.TempDir()
+	daemon, child := filepath.Join(dir, "daemon"), filepath.Join(dir, "child")
+	script := fmt.Sprintf(`setsid sh -c 'trap "" TERM HUP; echo $$ > %s; while :; do sleep 1; done' & echo $$ > %s; wait`, daemon, child)
+	cmd := exec.Command(os.Args[0], "lose-guard", script)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pids := []int{awaitPID(t, daemon), awaitPID(t, child)}
+	in.Close() // now
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	awaitGone(t, 0, pids...)
+}
+
+func TestRemoveJVMFiles(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	const pid = 1 << 30 // nobody's
+	data := filepath.Join(os.TempDir(), "hsperfdata_me", strconv.Itoa(pid))
+	if err := os.Mkdir(filepath.Dir(data), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{data, data + "1", filepath.Join(os.TempDir(), fmt.Sprintf(".java_pid%d", pid))} {
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	removeJVMFiles(pid)
+	left, err := filepath.Glob(filepath.Join(os.TempDir(), "*", "*"))
+	if err != nil || len(left) != 1 || left[0] != data+"1" {
+		t.Errorf("left %v, %v", left, err)
+	}
+	if _, err := os.Lstat(filepath.Join(os.TempDir(), fmt.Sprintf(".java_pid%d", pid))); err == nil {
+		t.Error("the attach socket is still there")
+	}
 }
 
 func TestTierCause(t *testing.T) {
