@@ -17,7 +17,10 @@ import (
 
 const (
 	readyInterval = 200 * time.Millisecond // at most 5 polls a second, one at a time: hot polling has frozen virtual-thread apps
-	readyAttempt  = 2 * time.Second
+	readyAttempt  = 2 * time.Second        // to wait for an answer about a server that runs
+	// readyPatience is how long one poll may wait: a first answer can take seconds,
+	// and a second poll beside it would be two at a time.
+	readyPatience = 5 * time.Second
 )
 
 // prober asks a SUT for single answers: readiness, the first request, what the
@@ -81,7 +84,7 @@ func awaitReady(ctx context.Context, p *prober, ready record.Ready, port int, t 
 	wrong, last := 0, "it never listened"
 	for {
 		left := max(limit-time.Since(since), readyInterval)
-		status, body, err := p.get(ctx, ready.Path, min(readyAttempt, left))
+		status, body, err := p.get(ctx, ready.Path, min(readyPatience, left))
 		if cause := context.Cause(ctx); cause != nil {
 			if errors.Is(cause, errEnded) {
 				return 0, fmt.Errorf("the SUT %s before it was ready%s", t.cause(), t.lastWords())

@@ -65,6 +65,29 @@ func TestReadyPollsGently(t *testing.T) {
 	}
 }
 
+// TestReadyWaitsForASlowAnswer: a first answer that takes its time is waited for,
+// and no second poll goes beside it.
+func TestReadyWaitsForASlowAnswer(t *testing.T) {
+	t.Parallel()
+	var inFlight, concurrent, polls atomic.Int64
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		if inFlight.Add(1) > 1 {
+			concurrent.Add(1)
+		}
+		defer inFlight.Add(-1)
+		if polls.Add(1) == 1 {
+			time.Sleep(readyAttempt + 500*time.Millisecond)
+		}
+	}))
+	t.Cleanup(s.Close)
+	if _, err := awaitReady(t.Context(), newProber(s.URL), readyWithin(time.Minute), 0, nil, nil, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if polls.Load() != 2 || concurrent.Load() != 0 {
+		t.Errorf("%d polls, %d beside another", polls.Load(), concurrent.Load())
+	}
+}
+
 // refusing is the URL of a port where nobody listens.
 func refusing(t *testing.T) (url string, port int) {
 	t.Helper()
