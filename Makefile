@@ -2,7 +2,7 @@
 GO ?= go
 BIN := bin/loomlab
 
-.PHONY: build run test race lint bench verdicts jars clean
+.PHONY: build run test race lint bench verdicts chaos soak fuzz security jars clean
 
 run: build ## reproduce the article: three SUTs, a ladder of connections, one table
 	$(BIN) run article
@@ -30,6 +30,27 @@ bench: build ## the instrument against its peers, interleaved; says which peers 
 SEEDS ?= 1,2
 verdicts: build ## the matrix of labelled bottlenecks: does the lab name each? SEEDS=3,4 draws other parameters; JARS=--jars adds the real jars
 	$(GO) run ./bench verdicts --seeds $(SEEDS) $(JARS)
+
+ROUNDS ?= 200
+SEED ?= 1
+chaos: ## break ROUNDS runs at random moments and look at what is lost or left (20 minutes; `make test` has a short form); JARS=--jars takes the real jars too
+	$(GO) run ./chaos --rounds $(ROUNDS) --seed $(SEED) $(JARS)
+
+SOAK ?= 30m
+soak: ## engine against downstream at 9500 connections for SOAK: flat memory and descriptors, nothing lost
+	$(GO) run ./bench soak --duration $(SOAK)
+
+FUZZTIME ?= 30s
+FUZZ := lab:FuzzParse lab:FuzzSplitWords lab/record:FuzzOpen lab/record:FuzzMask loadgen/http1:FuzzResponse loadgen/http1:FuzzRequest downstream:FuzzHandler probes:FuzzHsperf probes:FuzzProc
+fuzz: ## every fuzz target for FUZZTIME; what it finds stays in testdata/fuzz of its package, as a test
+	for t in $(FUZZ); do $(GO) test -run '^$$' -fuzz "^$${t#*:}$$" -fuzztime $(FUZZTIME) ./$${t%:*} || exit 1; done
+
+# gosec's rules that are left out are about what this program is for: it starts
+# commands of the user's (G204) and reads files that the user names (G304); those
+# that are answered one by one stand beside the code with their reason (#nosec).
+security: ## known vulnerabilities, and gosec's rules
+	$(GO) run golang.org/x/vuln/cmd/govulncheck@latest ./...
+	$(GO) run github.com/securego/gosec/v2/cmd/gosec@latest -quiet -exclude=G204,G304 ./...
 
 jars: build ## build the SUT jars of testdata/apps into the user's cache folder
 	$(BIN) build

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"loomlab/loadgen"
 )
 
 // build compiles the binary under test into a folder of its own, which the
@@ -71,6 +73,43 @@ func cost(argv ...string) (out []byte, cpu time.Duration, err error) {
 		err = fmt.Errorf("%s: %w\n%s%s", strings.Join(argv, " "), err, stdout.Bytes(), stderr.Bytes())
 	}
 	return stdout.Bytes(), cpu, err
+}
+
+// loadEvents runs `loomlab load --samples` and calls each with its events, after
+// started with its pid.
+func loadEvents(binary string, started func(pid int), each func(loadgen.Event), args ...string) (*loadgen.Result, error) {
+	cmd := exec.Command(binary, append([]string{"load", "--samples", "--json"}, args...)...)
+	cmd.Stderr = os.Stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	started(cmd.Process.Pid)
+	lines := bufio.NewScanner(stdout)
+	lines.Buffer(nil, 1<<20)
+	var result *loadgen.Result
+	for lines.Scan() {
+		var e loadgen.Event
+		if err = json.Unmarshal(lines.Bytes(), &e); err == nil && e.Event == "result" {
+			result = &loadgen.Result{}
+			err = json.Unmarshal(lines.Bytes(), result)
+		}
+		if err != nil {
+			_ = cmd.Process.Kill()
+			return nil, errors.Join(err, cmd.Wait())
+		}
+		each(e)
+	}
+	if err := cmd.Wait(); err != nil {
+		return nil, err
+	}
+	if result == nil {
+		return nil, errors.New("loomlab load gave no result")
+	}
+	return result, nil
 }
 
 // server is a `loomlab downstream` that runs until stop.

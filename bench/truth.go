@@ -1,13 +1,10 @@
 package main
 
 import (
-	"bufio"
-	"encoding/json"
 	"fmt"
 	"math"
 	"net"
 	"net/http"
-	"os/exec"
 	"slices"
 	"sync"
 	"time"
@@ -56,39 +53,11 @@ func (s *truthServer) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 
 // loadWindow runs `loomlab load --samples` and calls opened when the window opens.
 func loadWindow(binary string, opened func(), args ...string) (*loadgen.Result, error) {
-	cmd := exec.Command(binary, append([]string{"load", "--samples", "--json"}, args...)...)
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	lines := bufio.NewScanner(stdout)
-	lines.Buffer(nil, 1<<20)
-	var result *loadgen.Result
-	for lines.Scan() {
-		var e loadgen.Event
-		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-			return nil, err
-		}
-		switch {
-		case e.State == "open" && opened != nil:
+	return loadEvents(binary, func(int) {}, func(e loadgen.Event) {
+		if e.State == "open" && opened != nil {
 			opened()
-		case e.Event == "result":
-			result = &loadgen.Result{}
-			if err := json.Unmarshal(lines.Bytes(), result); err != nil {
-				return nil, err
-			}
 		}
-	}
-	if err := cmd.Wait(); err != nil {
-		return nil, err
-	}
-	if result == nil {
-		return nil, fmt.Errorf("loomlab load gave no result")
-	}
-	return result, nil
+	}, args...)
 }
 
 // percentiles compares with a server whose latencies go from 5 to 200 ms.

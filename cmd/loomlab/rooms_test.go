@@ -29,7 +29,8 @@ const rooms = `
 	probes              →
 	testdata            →
 	clock               →
-	bench               → lab, loadgen, downstream
+	bench               → lab, loadgen, downstream, probes
+	chaos               → lab/record, probes
 `
 
 // onlyTypes are arrows over which only result types go: of the imported package
