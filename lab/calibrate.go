@@ -24,12 +24,16 @@ func (l *lab) calibrate(ctx context.Context) error {
 	}
 	one := 1.0
 	f := l.newFork(&PlannedSUT{Kind: KindURL, SUT: record.SUT{Name: record.Calibration, Calls: &one,
-		Path: l.plan.Experiment.Load.Path, Downstream: l.plan.Experiment.Downstream}}, 1, func(record.Point) {}) // the series is the SUTs'
+		Path: l.plan.Experiment.Load.Path, Downstream: l.plan.Experiment.Downstream, Netns: l.plan.Experiment.Netns}}, 1, func(record.Point) {}) // the series is the SUTs'
 	defer f.close()
 	plan := *l.plan
 	plan.Experiment.Load.Duration = record.Duration(calibrationLength(time.Duration(plan.Experiment.Load.Duration), plan.Experiment.Quick))
 	f.plan, f.bare = &plan, true
-	if err := f.startDownstream(ctx); err != nil {
+	err := f.openNetns()
+	if err == nil {
+		err = f.startDownstream(ctx)
+	}
+	if err != nil {
 		if ctx.Err() == nil {
 			l.observer.Warn(fmt.Sprintf("no calibration: %v", err))
 		}

@@ -101,7 +101,7 @@ func (w *window) run(ctx context.Context) {
 	if w.job.rate > 0 {
 		argv = f.plan.RateArgv(*f.sut, f.url, w.job.rate, w.job.warm)
 	}
-	load, err := start(f.lab.self, launch{tier: "load", place: f.lab.plan.launcher("load"), argv: argv, log: f.lab.log("load"), lines: w.line, stdin: true})
+	load, err := start(f.lab.self, launch{tier: "load", place: f.launcher("load"), argv: argv, log: f.lab.log("load"), lines: w.line, stdin: true})
 	if err != nil {
 		w.fail("%v", err)
 		return

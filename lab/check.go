@@ -50,9 +50,8 @@ func (c *checker) experiment() {
 		c.oneOf("isolate", c.e.Isolate, []string{IsolateRung})
 	}
 	c.downstream("downstream", c.e.Downstream)
-	if err := checkPlaces(c.e.Place); err != nil && !c.mistaken("place") {
-		c.add("place", "%v", err)
-	}
+	c.place("place", c.e.Place)
+	c.netns("netns", c.e.Netns)
 	c.load()
 	c.placeholders("jvm", c.e.JVM)
 	if len(c.e.SUTs) == 0 && !c.mistaken("suts") {
@@ -72,6 +71,24 @@ func (c *checker) experiment() {
 	c.claims()
 }
 
+func (c *checker) place(path string, places map[string]string) {
+	if err := checkPlaces(places); err != nil && !c.mistaken(path) {
+		c.add(path, "%v", err)
+	}
+}
+
+func (c *checker) netns(path string, n *record.Netns) {
+	if n == nil {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(n.Sysctl)) {
+		at := path + ".sysctl." + name
+		if problem := checkSysctl(name, n.Sysctl[name]); problem != "" && !c.mistaken(at) {
+			c.add(at, "%s", problem)
+		}
+	}
+}
+
 func (c *checker) downstream(path string, d *record.Downstream) {
 	if d == nil {
 		return
@@ -80,7 +97,14 @@ func (c *checker) downstream(path string, d *record.Downstream) {
 	c.notNegative(path+".keep_alive.max_requests", float64(d.KeepAlive.MaxRequests))
 	c.notNegative(path+".keep_alive.idle_timeout", float64(d.KeepAlive.IdleTimeout))
 	c.notNegative(path+".keep_alive.max_idle", float64(d.KeepAlive.MaxIdle))
+	c.notNegative(path+".keep_alive.lifetime", float64(d.KeepAlive.Lifetime))
 	c.notNegative(path+".max_conns", float64(d.MaxConns))
+	if d.KeepAlive.Rude && d.KeepAlive.MaxRequests == 0 && !c.mistaken(path+".keep_alive.rude") {
+		c.add(path+".keep_alive.rude", "rude without max_requests, after which it would close")
+	}
+	if d.GRPCDelay != nil {
+		c.notNegative(path+".grpc_delay", float64(*d.GRPCDelay))
+	}
 }
 
 func (c *checker) load() {
@@ -109,6 +133,10 @@ func (c *checker) load() {
 	c.positive("load.timeout", l.Timeout)
 	c.notNegative("load.warmup.min", float64(l.Warmup.Min))
 	c.notNegative("load.warmup.max", float64(l.Warmup.Max))
+	c.notNegative("load.warmup.count", float64(l.Warmup.Count))
+	if c.has("load.warmup.count") && (c.has("load.warmup.min") || c.has("load.warmup.max")) {
+		c.add("load.warmup", "a warm-up by count, which is so many windows long, and by time; want one of them")
+	}
 	if l.Warmup.Min > l.Warmup.Max && !c.mistaken("load.warmup") {
 		c.add("load.warmup", "a warm-up of at least %v and at most %v; max must not be less than min", l.Warmup.Min, l.Warmup.Max)
 	}
@@ -125,6 +153,9 @@ func (c *checker) sut(path string, s *record.SUT) {
 	}
 	c.sutKind(path, s)
 	c.downstream(path+".downstream", s.Downstream)
+	c.place(path+".place", s.Place)
+	c.netns(path+".netns", s.Netns)
+	c.grpc(path, s)
 	if s.Path != "" {
 		if problem := checkPath(s.Path); problem != "" {
 			c.add(path+".path", "%q: %s", s.Path, problem)
@@ -156,6 +187,17 @@ func (c *checker) sut(path string, s *record.SUT) {
 		c.oneOf(path+".standin.model", s.Standin.Model, standinModels)
 		c.notNegative(path+".standin.workers", float64(s.Standin.Workers))
 		c.placeholders(path+".standin.args", s.Standin.Args)
+	}
+}
+
+// grpc checks that the gRPC listener that a SUT calls will be there.
+func (c *checker) grpc(path string, s *record.SUT) {
+	d := s.Downstream
+	if d == nil {
+		d = c.e.Downstream
+	}
+	if (mentions(s.Command, "grpc") || mentions(s.Args, "grpc") || mentionsInEnv(s.Env, "grpc")) && (d == nil || d.GRPCDelay == nil) {
+		c.add(path, "SUT %q calls {{grpc}}, which its downstream does not serve; give that a grpc_delay", s.Name)
 	}
 }
 

@@ -114,6 +114,11 @@ func (d *decoder) special(path string, n ast.Node, v reflect.Value) bool {
 		}
 		_, isMap := n.(ast.MapNode)
 		return none || !isMap
+	case *record.Netns:
+		if none {
+			v.Set(reflect.ValueOf(&record.Netns{None: true}))
+		}
+		return none
 	case record.Warmup:
 		if none {
 			v.SetZero()

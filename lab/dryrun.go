@@ -13,6 +13,7 @@ import (
 const (
 	examplePort           = 18080
 	exampleDownstreamPort = 18090
+	exampleGRPCPort       = 18091
 )
 
 // WriteDryRun writes the plan for people: what runs in which order, each tier's
@@ -42,14 +43,14 @@ func (p *Plan) WriteDryRun(w io.Writer) error {
 	b.WriteString("\n")
 
 	fmt.Fprintf(&b, "Command lines (ports are examples; a run takes free ones):\n")
-	downstream := fmt.Sprintf("127.0.0.1:%d", exampleDownstreamPort)
+	downstream, grpc := loopback(exampleDownstreamPort), loopback(exampleGRPCPort)
 	shown := ""
 	for _, s := range p.SUTs {
-		if argv := p.DownstreamArgv(s.Downstream, downstream); argv != nil && JoinWords(argv) != shown {
+		if argv := p.DownstreamArgv(s.Downstream, downstream, grpc); argv != nil && JoinWords(argv) != shown {
 			shown = JoinWords(argv) // most often one for all
 			fmt.Fprintf(&b, "  # downstream\n  %s\n", shown)
 		}
-		if err := p.writeSUT(&b, s, "http://"+downstream); err != nil {
+		if err := p.writeSUT(&b, s, Placeholders{"downstream": "http://" + downstream, "grpc": grpc}); err != nil {
 			return err
 		}
 	}
@@ -82,13 +83,13 @@ func (p *Plan) orderText() string {
 }
 
 // writeSUT writes a SUT's command line and that of its first window of load.
-func (p *Plan) writeSUT(b *strings.Builder, s PlannedSUT, downstream string) error {
-	values := Placeholders{"port": fmt.Sprint(examplePort), "downstream": downstream}
+func (p *Plan) writeSUT(b *strings.Builder, s PlannedSUT, values Placeholders) error {
+	values["port"] = fmt.Sprint(examplePort)
 	argv, env, err := s.Argv(values)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(b, "  # %s (%s)\n", s.Name, s.Kind)
+	fmt.Fprintf(b, "  # %s (%s%s)\n", s.Name, s.Kind, p.whereText(s))
 	if len(argv) > 0 {
 		b.WriteString("  ")
 		for _, key := range slices.Sorted(maps.Keys(env)) {
@@ -99,6 +100,18 @@ func (p *Plan) writeSUT(b *strings.Builder, s PlannedSUT, downstream string) err
 	load := p.LoadArgv(s, s.BaseURL(examplePort), p.Experiment.Load.Connections[0], false)
 	fmt.Fprintf(b, "  %s\n", JoinWords(load))
 	return nil
+}
+
+// whereText says where the tiers of a SUT run, as far as it is not where all do.
+func (p *Plan) whereText(s PlannedSUT) string {
+	text := ""
+	if s.Netns != nil {
+		text += "; network namespace " + netnsText(s.Netns)
+	}
+	if len(s.Place) > 0 {
+		text += "; " + placeText(s.Place)
+	}
+	return text
 }
 
 func ladder(rungs []int) string {

@@ -52,6 +52,13 @@ func defaults() *record.Experiment {
 // flags have set those: each SUT's path, downstream, readiness and JVM flags, and the calls
 // per request of an app, which calls the downstream once on /call.
 func Resolve(e *record.Experiment) {
+	if w := &e.Load.Warmup; w.Count > 0 {
+		w.Min = record.Duration(w.Count) * e.Load.Duration
+		w.Max = w.Min
+	}
+	if e.Netns != nil && e.Netns.None {
+		e.Netns = nil
+	}
 	for i := range e.SUTs {
 		s := &e.SUTs[i]
 		if base, path := splitURL(s.URL); path != "" {
@@ -65,6 +72,12 @@ func Resolve(e *record.Experiment) {
 			s.Downstream = e.Downstream
 		case s.Downstream.None:
 			s.Downstream = nil
+		}
+		if s.Netns == nil {
+			s.Netns = e.Netns
+		}
+		if s.Netns != nil && s.Netns.None {
+			s.Netns = nil
 		}
 		if s.Ready.Path == "" {
 			s.Ready.Path = s.Path

@@ -69,6 +69,11 @@ func TestSingleMistakes(t *testing.T) {
 		{"suggestion", minimal + "fork: 2\n", `f:4:1: unknown key "fork"; did you mean forks?; an experiment has name,`},
 		{"placeholder without downstream", "name: x\ndownstream: none\nload: {connections: [1]}\nsuts: [{name: s, command: [a, \"{{port}}\", \"{{downstream}}\"]}]\n",
 			"f:4:43: {{downstream}} in an experiment with downstream: none"},
+		{"rude", minimal + "downstream: {keep_alive: {rude: true}}\n", "f:4:33: rude without max_requests"},
+		{"warm-up twice", "name: x\nsuts: [{name: s, url: 'http://h'}]\nload: {connections: [1], warmup: {count: 5, max: 9s}}\n", "f:3:34: a warm-up by count, which is so many windows long, and by time"},
+		{"no sysctl of a network", minimal + "netns: {sysctl: {vm.swappiness: 1}}\n", `f:4:33: "vm.swappiness" is no setting of a network namespace`},
+		{"gRPC that nobody serves", "name: x\nload: {connections: [1]}\nsuts: [{name: s, command: [a, '{{port}}', '{{grpc}}']}]\n", `f:3:8: SUT "s" calls {{grpc}}, which its downstream does not serve`},
+		{"wrong place of a SUT", "name: x\nload: {connections: [1]}\nsuts: [{name: s, url: 'http://h', place: {sut: 'netns:../a'}}]\n", `f:3:42: launcher "netns:../a": "../a" is no name`},
 		{"huge rung", "name: x\nload: {connections: [2000000]}\nsuts: [{name: s, url: 'http://h'}]\n", "f:2:22: a rung of 2000000 connections; want 1 to 1000000"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -142,8 +147,11 @@ func TestBuiltins(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e.Name != name || e.Question == "" || (i == 0) != (name == DefaultExperiment) {
-			t.Errorf("%d: %s holds %q, question %q", i, name, e.Name, e.Question)
+		if e.Name != name || e.Title == "" || e.Question == "" || (i == 0) != (name == DefaultExperiment) {
+			t.Errorf("%d: %s holds %q, title %q, question %q", i, name, e.Name, e.Title, e.Question)
+		}
+		if len(e.Question) > 160 || !strings.HasSuffix(e.Question, "?") {
+			t.Errorf("%s: %d characters are no short question: %s", name, len(e.Question), e.Question)
 		}
 	}
 }

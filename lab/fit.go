@@ -88,7 +88,11 @@ func (p *Plan) lacks(key CellKey) []Lack {
 	if key.Connections == 0 {
 		return nil
 	}
-	return p.rungNeeds(p.sut(key.SUT), key.Connections).lacks(key.Connections, p.Facts)
+	s, facts := p.sut(key.SUT), p.Facts
+	if s.Netns != nil {
+		facts.LocalPorts = netnsPorts(s.Netns)
+	}
+	return p.rungNeeds(s, key.Connections).lacks(key.Connections, facts)
 }
 
 // nearestFit is the highest number of connections below the cell's that fits, in

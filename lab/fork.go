@@ -23,10 +23,12 @@ type fork struct {
 	sut  *PlannedSUT
 	n    int // from 1
 
-	down       *tier // nil without a downstream
+	netns      *netns // that its tiers run in; nil: the lab's
+	down       *tier  // nil without a downstream
 	downProber *prober
 	downURL    string
-	app        *tier // nil for a SUT that runs already
+	downGRPC   string // host:port of its gRPC listener; "" without one
+	app        *tier  // nil for a SUT that runs already
 	appTree    *probes.Tree
 	prober     *prober
 	port       int
@@ -53,7 +55,10 @@ func (l *lab) open(ctx context.Context, t turn) (*fork, error) {
 	f.resumed = t.resumed
 	begin := record.Start{SUT: f.sut.Name, Fork: f.n, Kind: f.sut.Kind, Env: f.sut.Env, Resumed: t.resumed || l.startedBefore(t)}
 	l.observer.Phase(fmt.Sprintf("%s: starting", f.sut.Name))
-	err := f.startDownstream(ctx)
+	err := f.openNetns()
+	if err == nil {
+		err = f.startDownstream(ctx)
+	}
 	if err == nil {
 		err = f.startSUT(ctx, &begin)
 	}
@@ -85,19 +90,58 @@ func (l *lab) newFork(sut *PlannedSUT, n int, collect func(record.Point)) *fork 
 	return f
 }
 
+// openNetns opens the network namespace that the tiers run in: one of their own,
+// or one that somebody else made. In the lab's own there is nothing to open.
+func (f *fork) openNetns() (err error) {
+	switch place := f.plan.launcher(&f.sut.SUT, record.TierLoad); {
+	case f.sut.Netns != nil:
+		f.netns, err = newNetns(f.sut.Netns.Sysctl)
+	case place.netns != "":
+		f.netns, err = openNetns(place.netns)
+	}
+	return err
+}
+
+// launcher is where a tier of this fork runs.
+func (f *fork) launcher(tier string) Launcher {
+	l := f.plan.launcher(&f.sut.SUT, tier)
+	if f.sut.Netns != nil {
+		l.netns = f.netns.path()
+	}
+	return l
+}
+
+// sockets is the machine with the sockets of the namespace that the tiers run in.
+func (f *fork) sockets() probes.FS {
+	fs := probes.NewFS("/")
+	for _, t := range []*tier{f.app, f.down} {
+		if f.netns != nil && t != nil {
+			return fs.NetOf(t.pid)
+		}
+	}
+	return fs
+}
+
 // startDownstream starts this fork's own downstream, so that its account begins at zero.
 func (f *fork) startDownstream(ctx context.Context) error {
 	if f.sut.Downstream == nil {
 		return nil
 	}
-	port, err := freePort()
+	port, err := f.netns.freePort()
 	if err != nil {
 		return err
+	}
+	if f.sut.Downstream.GRPCDelay != nil {
+		grpc, err := f.netns.freePort()
+		if err != nil {
+			return err
+		}
+		f.downGRPC = loopback(grpc)
 	}
 	ready := make(chan struct{})
 	seen := false
 	t, err := start(f.lab.self, launch{
-		tier: "downstream", place: f.lab.plan.launcher("downstream"), argv: f.plan.DownstreamArgv(f.sut.Downstream, "127.0.0.1:"+strconv.Itoa(port)), log: f.lab.log("downstream"),
+		tier: "downstream", place: f.launcher("downstream"), argv: f.plan.DownstreamArgv(f.sut.Downstream, loopback(port), f.downGRPC), log: f.lab.log("downstream"),
 		lines: func(line []byte) {
 			if !seen && bytes.Contains(line, []byte(`"ready"`)) {
 				seen = true
@@ -110,8 +154,9 @@ func (f *fork) startDownstream(ctx context.Context) error {
 		return err
 	}
 	f.down = t
-	f.downURL = "http://127.0.0.1:" + strconv.Itoa(port)
-	f.downProber = newProber(f.downURL)
+	f.downURL = "http://" + loopback(port)
+	f.downProber = newProber(f.downURL).in(f.netns)
+	f.watch.sockets(f.sockets())
 	if _, err := f.watch.add(t); err != nil {
 		f.lab.observer.Warn(fmt.Sprintf("the downstream cannot be probed: %v", err))
 	}
@@ -144,7 +189,7 @@ func (f *fork) startSUT(ctx context.Context, begin *record.Start) error {
 	} else if err := f.launchSUT(begin); err != nil {
 		return err
 	}
-	f.prober = newProber(f.url)
+	f.prober = newProber(f.url).in(f.netns)
 	took, err := awaitReady(ctx, f.prober, f.sut.Ready, f.port, f.app, f.appTree, began)
 	if err != nil {
 		return err
@@ -163,11 +208,11 @@ func (f *fork) startSUT(ctx context.Context, begin *record.Start) error {
 
 func (f *fork) launchSUT(begin *record.Start) error {
 	var err error
-	if f.port, err = freePort(); err != nil {
+	if f.port, err = f.netns.freePort(); err != nil {
 		return err
 	}
 	argv, env, err := f.sut.Argv(Placeholders{
-		"port": strconv.Itoa(f.port), "downstream": f.downURL, "run_dir": f.lab.dir.Path(), "apps": f.sut.Apps,
+		"port": strconv.Itoa(f.port), "downstream": f.downURL, "grpc": f.downGRPC, "run_dir": f.lab.dir.Path(), "apps": f.sut.Apps,
 	})
 	if err != nil {
 		return err
@@ -176,17 +221,18 @@ func (f *fork) launchSUT(begin *record.Start) error {
 	f.url = f.sut.BaseURL(f.port)
 	if f.sut.URL != "" { // a command that listens where it wants to
 		f.port = localPort(f.url)
-		if holder := portHolder(f.port); holder != "" {
+		if holder := f.netns.portHolder(f.port); holder != "" {
 			return fmt.Errorf("port %d is in use by %s; end that one first", f.port, holder)
 		}
 	}
-	f.app, err = start(f.lab.self, launch{tier: "sut", place: f.lab.plan.launcher("sut"), argv: argv, env: environ(env), log: f.lab.log(f.sut.Name)})
+	f.app, err = start(f.lab.self, launch{tier: "sut", place: f.launcher("sut"), argv: argv, env: environ(env), log: f.lab.log(f.sut.Name)})
 	if err != nil {
 		return err
 	}
 	if f.appTree, err = f.watch.add(f.app); err != nil {
 		f.lab.observer.Warn(fmt.Sprintf("%s cannot be probed: %v", f.sut.Name, err))
 	}
+	f.watch.sockets(f.sockets())
 	return nil
 }
 
@@ -267,6 +313,7 @@ func (f *fork) close() {
 			t.stop()
 		}
 	}
+	f.netns.close()
 }
 
 // ended is closed when the tier has ended; never, where there is none.

@@ -31,6 +31,13 @@ type guardStatus struct {
 // orderlyStop is what the orchestrator writes on a lifeline to stop a tier.
 var orderlyStop = []byte{'s'}
 
+// GuardOptions say how a guard runs its command, and how it ends it.
+type GuardOptions struct {
+	Grace time.Duration // between the signal that asks for an end and KILL
+	CPUs  string        // where command and descendants may run, such as "0-1"; "": anywhere
+	Netns string        // file of the network namespace that they are in; "": the guard's own
+}
+
 // Guard runs argv as a child and outlives it only to clean up: when the child
 // ends, when the lifeline breaks (the orchestrator stopped the tier, or died in
 // whatever way) or when the guard is told to end by a signal, it sends TERM to
@@ -39,8 +46,7 @@ var orderlyStop = []byte{'s'}
 // A JVM cannot watch its parent, and a parent-death signal does not reach
 // grandchildren; a subreaper with a pipe sees both. Guard returns the exit
 // status for its process: the child's own, or 128 + the signal that ended it.
-// With cpus, a list such as "0-1", the child and its descendants run there only.
-func Guard(argv []string, grace time.Duration, cpus string) int {
+func Guard(argv []string, o GuardOptions) int {
 	lifeline, status := os.NewFile(lifelineFD, "lifeline"), os.NewFile(statusFD, "status")
 	syscall.CloseOnExec(lifelineFD)
 	syscall.CloseOnExec(statusFD)
@@ -51,33 +57,49 @@ func Guard(argv []string, grace time.Duration, cpus string) int {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 
-	path, err := exec.LookPath(argv[0])
-	if err == nil {
-		var pid int
-		fork := func() (err error) {
-			pid, err = syscall.ForkExec(path, argv, &syscall.ProcAttr{
-				Env:   os.Environ(),
-				Files: []uintptr{0, 1, 2},
-				Sys:   &syscall.SysProcAttr{Setpgid: true},
-			})
-			return err
-		}
-		if cpus == "" {
-			err = fork()
-		} else {
-			err = onCPUs(cpus, fork)
-		}
-		if err == nil {
-			tell(guardStatus{PID: pid})
-			return guardChild(pid, grace, lifeline, signals, tell)
-		}
+	pid, err := o.fork(argv)
+	if err != nil {
+		tell(guardStatus{Error: startError(argv[0], err)})
+		return 127
 	}
-	tell(guardStatus{Error: startError(argv[0], err)})
-	return 127
+	tell(guardStatus{PID: pid})
+	return guardChild(pid, o, lifeline, signals, tell)
+}
+
+// fork starts the command as the options say.
+func (o GuardOptions) fork(argv []string) (pid int, err error) {
+	path, err := exec.LookPath(argv[0])
+	if err != nil {
+		return 0, err
+	}
+	attr := &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setpgid: true}}
+	err = o.inPlace(func() (err error) {
+		pid, err = syscall.ForkExec(path, argv, attr)
+		return err
+	})
+	return pid, err
+}
+
+// inPlace calls f on a thread that is on the CPUs and in the network namespace
+// of the options, both of which a process that f forks inherits.
+func (o GuardOptions) inPlace(f func() error) error {
+	if o.CPUs != "" {
+		anywhere := f
+		f = func() error { return onCPUs(o.CPUs, anywhere) }
+	}
+	if o.Netns == "" {
+		return f()
+	}
+	n, err := openNetns(o.Netns)
+	if err != nil {
+		return err
+	}
+	defer n.close()
+	return n.enter(f)
 }
 
 // guardChild waits for the first reason to end and then for the last descendant.
-func guardChild(pid int, grace time.Duration, lifeline *os.File, signals <-chan os.Signal, tell func(guardStatus)) int {
+func guardChild(pid int, o GuardOptions, lifeline *os.File, signals <-chan os.Signal, tell func(guardStatus)) int {
 	end := make(chan struct{})
 	ended := sync.OnceFunc(func() { close(end) })
 	code := 0
@@ -115,7 +137,7 @@ func guardChild(pid int, grace time.Duration, lifeline *os.File, signals <-chan 
 	case <-signals:
 	case <-abandoned:
 	}
-	endDescendants(pid, grace, abandoned, allGone)
+	endDescendants(pid, o.Grace, abandoned, allGone)
 	return code
 }
 

@@ -13,13 +13,14 @@ func TestParseLauncher(t *testing.T) {
 	for text, want := range map[string][]string{
 		"local":      {"loomlab", "guard", "--grace", "5s", "--", "java", "-jar"},
 		"cpus:0-1,3": {"loomlab", "guard", "--grace", "5s", "--cpus", "0-1,3", "--", "java", "-jar"},
+		"netns:blue": {"loomlab", "guard", "--grace", "5s", "--netns", "/var/run/netns/blue", "--", "java", "-jar"},
 	} {
 		l, err := ParseLauncher(text)
 		if got := l.guarded("loomlab", "5s", []string{"java", "-jar"}); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %v, %v", text, got, err)
 		}
 	}
-	for _, text := range []string{"", "here", "cpus", "cpus:", "cpus:x", "cpus:1-0", "local:1"} {
+	for _, text := range []string{"", "here", "cpus", "cpus:", "cpus:x", "cpus:1-0", "local:1", "netns:", "netns:..", "netns:a/b"} {
 		if _, err := ParseLauncher(text); err == nil {
 			t.Errorf("%q was taken", text)
 		}
@@ -58,7 +59,7 @@ func TestPlaceInAnExperimentAndAsAFlag(t *testing.T) {
 	}
 	want := map[string]Launcher{"sut": {cpus: "0"}, "load": {}, "downstream": {cpus: "1"}}
 	for tier, launcher := range want {
-		if got := plan.launcher(tier); got != launcher {
+		if got := plan.launcher(&plan.SUTs[0].SUT, tier); got != launcher {
 			t.Errorf("%s runs at %+v, want %+v", tier, got, launcher)
 		}
 	}
@@ -102,7 +103,7 @@ func TestKeysOfOneTier(t *testing.T) {
 	if argv := strings.Join(plan.LoadArgv(plan.SUTs[0], "http://127.0.0.1:1", 1, false), " "); !strings.Contains(argv, "--engine portable --no-keepalive") {
 		t.Errorf("no keep-alive: %s", argv)
 	}
-	if argv := strings.Join(plan.DownstreamArgv(plan.SUTs[0].Downstream, "127.0.0.1:2"), " "); !strings.Contains(argv, "--max-conns 7") {
+	if argv := strings.Join(plan.DownstreamArgv(plan.SUTs[0].Downstream, "127.0.0.1:2", ""), " "); !strings.Contains(argv, "--max-conns 7") {
 		t.Errorf("7 connections: %s", argv)
 	}
 	if _, err := Parse("a.yaml", []byte(head+"load: {connections: [1], no_keepalive: maybe}\n")); err == nil || !strings.Contains(err.Error(), "want true or false") {

@@ -47,6 +47,12 @@ func limitsOf(s *PlannedSUT, start record.Start, info map[string]string) map[str
 			rows[row] = fmt.Sprint(n)
 		}
 	}
+	if s.Netns != nil {
+		rows[record.LimitNetns] = netnsText(s.Netns)
+	}
+	if len(s.Place) > 0 {
+		rows[record.LimitPlace] = placeText(s.Place)
+	}
 	if len(start.Argv) > 1 && start.Argv[1] == "standin" { // by an experiment's leave, or as somebody's own command
 		standinRows(rows, start.Argv[2:])
 	}

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -13,16 +14,8 @@ import (
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
-		case "guard": // guard --grace D [--cpus LIST] -- argv…
-			grace, err := time.ParseDuration(os.Args[3])
-			if err != nil {
-				panic(err)
-			}
-			cpus, argv := "", os.Args[5:]
-			if os.Args[4] == "--cpus" {
-				cpus, argv = os.Args[5], os.Args[7:]
-			}
-			os.Exit(Guard(argv, grace, cpus))
+		case "guard": // guard [FLAG VALUE]… -- argv…
+			os.Exit(Guard(parseGuard(os.Args[2:])))
 		case "orchestrate": // orchestrate SCRIPT: runs it as a tier, prints its pid, waits to be killed
 			t, err := start(os.Args[0], launch{tier: "sut", argv: []string{"sh", "-c", os.Args[2]}, log: io.Discard, grace: 300 * time.Millisecond})
 			if err != nil {
@@ -46,4 +39,14 @@ func TestMain(m *testing.M) {
 		}
 	}
 	os.Exit(m.Run())
+}
+
+// parseGuard reads what the hidden command guard reads.
+func parseGuard(args []string) (argv []string, o GuardOptions) {
+	flags := flag.NewFlagSet("guard", flag.PanicOnError)
+	flags.DurationVar(&o.Grace, "grace", 0, "")
+	flags.StringVar(&o.CPUs, "cpus", "", "")
+	flags.StringVar(&o.Netns, "netns", "", "")
+	_ = flags.Parse(args) // it panics
+	return flags.Args(), o
 }

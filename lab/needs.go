@@ -5,12 +5,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"loomlab/probes"
 )
 
 // Needs is what cells take from the machine: one rung of one SUT, or the most of
 // a whole run.
 type Needs struct {
-	JDK bool // a JDK 21 or later, and Maven or jars built before
+	JDK  bool // a JDK 21 or later, and Maven or jars built before
+	Root bool // for network namespaces of the run's own
+	CPUs int  // of which some tier has a place on one alone; 0: any number
 	// Descriptors that each tier opens: a connection is one in the load, one in
 	// the downstream, and in a SUT that calls the downstream two. 0: no such tier
 	// here, or one that is not known.
@@ -64,6 +68,7 @@ func (p *Plan) rungNeeds(s *PlannedSUT, connections int) Needs {
 	case KindStandin:
 		n.SUTBytes = standinBytes + int64(in+out)*connectionBytes
 	}
+	n.Root, n.CPUs = s.Netns != nil, p.placedCPUs(s)
 	n.MemoryBytes = n.LoadBytes + n.SUTBytes + n.DownstreamBytes
 	return n
 }
@@ -101,12 +106,24 @@ func (p *Plan) timeWait(connections int) int {
 // most takes the larger of each.
 func (n Needs) most(m Needs) Needs {
 	return Needs{
-		JDK:     n.JDK || m.JDK,
+		JDK: n.JDK || m.JDK, Root: n.Root || m.Root, CPUs: max(n.CPUs, m.CPUs),
 		LoadFDs: max(n.LoadFDs, m.LoadFDs), SUTFDs: max(n.SUTFDs, m.SUTFDs), DownstreamFDs: max(n.DownstreamFDs, m.DownstreamFDs),
 		ListenPorts: max(n.ListenPorts, m.ListenPorts), LocalPorts: max(n.LocalPorts, m.LocalPorts),
 		LoadBytes: max(n.LoadBytes, m.LoadBytes), SUTBytes: max(n.SUTBytes, m.SUTBytes), DownstreamBytes: max(n.DownstreamBytes, m.DownstreamBytes),
 		MemoryBytes: max(n.MemoryBytes, m.MemoryBytes),
 	}
+}
+
+// placedCPUs is how many CPUs the places of a SUT's tiers take at least.
+func (p *Plan) placedCPUs(s *PlannedSUT) int {
+	most := 0
+	for _, tier := range Tiers {
+		cpus, err := probes.ParseCPUList(p.launcher(&s.SUT, tier).cpus)
+		if err == nil && len(cpus) > 0 {
+			most = max(most, slices.Max(cpus)+1)
+		}
+	}
+	return most
 }
 
 // heapBytes is the heap that JVM flags allow: the last -Xmx, else what a JVM
@@ -146,6 +163,12 @@ func (n Needs) String() string {
 	if n.JDK {
 		parts = append(parts, "JDK 21+ and Maven (or jars built before)")
 	}
+	if n.Root {
+		parts = append(parts, "root, for network namespaces")
+	}
+	if n.CPUs > 1 {
+		parts = append(parts, fmt.Sprintf("%d CPUs", n.CPUs))
+	}
 	fds := fmt.Sprintf("descriptors: load %d", n.LoadFDs)
 	if n.SUTFDs > 0 {
 		fds += fmt.Sprintf(", SUT %d", n.SUTFDs)
@@ -154,6 +177,22 @@ func (n Needs) String() string {
 		fds += fmt.Sprintf(", downstream %d", n.DownstreamFDs)
 	}
 	return strings.Join(append(parts, fds, fmt.Sprintf("%d local ports", n.LocalPorts), "about "+mebibytes(n.MemoryBytes)+" of memory"), "; ")
+}
+
+// Short says in a few words each what a machine must have that not every machine has.
+func (n Needs) Short() []string {
+	var parts []string
+	if n.JDK {
+		parts = append(parts, "JDK 21+")
+	}
+	if n.Root {
+		parts = append(parts, "root for some of it")
+	}
+	if n.CPUs > 1 {
+		parts = append(parts, fmt.Sprintf("%d CPUs", n.CPUs))
+	}
+	fds := max(n.LoadFDs, n.SUTFDs, n.DownstreamFDs)
+	return append(parts, fmt.Sprintf("%.1f GiB", float64(n.MemoryBytes)/(1<<30)), fmt.Sprintf("%d descriptors", fds))
 }
 
 func mebibytes(bytes int64) string { return fmt.Sprintf("%d MiB", bytes>>20) }

@@ -94,6 +94,11 @@ func (o *Options) apply(e *record.Experiment) error {
 		}
 		maps.Copy(places, o.Place)
 		e.Place = places
+		for i := range e.SUTs {
+			for tier := range o.Place {
+				delete(e.SUTs[i].Place, tier)
+			}
+		}
 	}
 	if o.Connections != nil {
 		l.Connections = o.Connections

@@ -14,8 +14,9 @@ import (
 type Placeholders map[string]string
 
 // placeholderNames are all that exist: the port to listen on, the URL of the
-// downstream, the JDK's home, the run directory, and the folder of the built jars.
-var placeholderNames = []string{"apps", "downstream", "jdk", "port", "run_dir"}
+// downstream, host:port of its gRPC listener, the JDK's home, the run directory,
+// and the folder of the built jars.
+var placeholderNames = []string{"apps", "downstream", "grpc", "jdk", "port", "run_dir"}
 
 // placeholderPattern also catches misspelt ones, which must not pass as text.
 var placeholderPattern = regexp.MustCompile(`\{\{([^{}]*)\}\}`)

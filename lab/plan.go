@@ -31,6 +31,8 @@ type Facts struct {
 	Capacity probes.Capacity
 	BusyCPUs float64
 	DiskFree int64
+	// NetnsLacks says why no network namespace can be made, or "". Nil: not known.
+	NetnsLacks func() string
 	// NoApps says why no app can run here ("no JDK 21 or later was found"), or "".
 	NoApps string
 	// FindJDK returns the home of the JDK that a SUT asks for ("" is the default
@@ -139,6 +141,13 @@ func (p *Plan) planSUTs(own map[string]bool, opts Options) error {
 			}
 			planned.standIn()
 		}
+		if err := p.checkReach(&planned); err != nil {
+			return err
+		}
+		if why := p.placeLacks(planned); why != "" {
+			p.Skipped = append(p.Skipped, SkippedSUT{s.Name, why})
+			continue
+		}
 		if planned.NeedsApps() && p.Facts.FindApps != nil {
 			planned.Apps = p.Facts.FindApps(planned.SUT)
 		}
@@ -147,7 +156,11 @@ func (p *Plan) planSUTs(own map[string]bool, opts Options) error {
 		p.SUTs = append(p.SUTs, planned)
 	}
 	if len(running) == 0 {
-		return fmt.Errorf("nothing to run: %s", p.skippedText())
+		why := ""
+		if p.Note != "" {
+			why = p.Note + "; "
+		}
+		return fmt.Errorf("nothing to run: %s%s", why, p.skippedText())
 	}
 	p.Experiment.SUTs = running
 	return nil
@@ -175,6 +188,18 @@ func (p *Plan) findJDK(s *PlannedSUT, opts Options) (why string, err error) {
 		return err.Error(), nil
 	}
 	return "", fmt.Errorf("%s: %w", s.Name, err)
+}
+
+// placeLacks says why a SUT cannot have the place here that the experiment gives
+// its tiers, or "".
+func (p *Plan) placeLacks(s PlannedSUT) string {
+	if cpus := p.placedCPUs(&s); len(s.Place) > 0 && p.Facts.Cores > 0 && cpus > p.Facts.Cores {
+		return fmt.Sprintf("its tiers have places on %d CPUs (%s), and this machine has %d", cpus, placeText(s.Place), p.Facts.Cores)
+	}
+	if s.Netns == nil || p.Facts.NetnsLacks == nil {
+		return ""
+	}
+	return p.Facts.NetnsLacks()
 }
 
 // NeedsApps tells whether s runs from the jars of testdata/apps.

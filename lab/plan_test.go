@@ -211,13 +211,14 @@ func TestSUTArgv(t *testing.T) {
 
 func TestDownstreamArgv(t *testing.T) {
 	d := record.Downstream{Delay: record.Duration(time.Second), Jitter: "5ms", Faults: []string{"reset:0.1", "slow"}, Seed: 7,
-		KeepAlive: record.KeepAlive{MaxRequests: 100, IdleTimeout: record.Duration(30 * time.Second), MaxIdle: 200}}
+		KeepAlive: record.KeepAlive{MaxRequests: 100, Rude: true, IdleTimeout: record.Duration(30 * time.Second), MaxIdle: 200, Lifetime: record.Duration(time.Minute)},
+		GRPCDelay: new(record.Duration)}
 	p := &Plan{Experiment: record.Experiment{Downstream: &d}}
-	want := "loomlab downstream --listen 127.0.0.1:5 --delay 1s --jitter 5ms --max-requests 100 --idle-timeout 30s --max-idle 200 --fault reset:0.1 --fault slow --seed 7 --json"
-	if got := strings.Join(p.DownstreamArgv(p.Experiment.Downstream, "127.0.0.1:5"), " "); got != want {
+	want := "loomlab downstream --listen 127.0.0.1:5 --delay 1s --jitter 5ms --max-requests 100 --rude --idle-timeout 30s --max-idle 200 --lifetime 1m0s --grpc 127.0.0.1:6 --grpc-delay 0s --fault reset:0.1 --fault slow --seed 7 --json"
+	if got := strings.Join(p.DownstreamArgv(p.Experiment.Downstream, "127.0.0.1:5", "127.0.0.1:6"), " "); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if got := (&Plan{}).DownstreamArgv(nil, "x"); got != nil {
+	if got := (&Plan{}).DownstreamArgv(nil, "x", "y"); got != nil {
 		t.Errorf("without a downstream: %q", got)
 	}
 }
@@ -265,5 +266,70 @@ func TestHeapBytes(t *testing.T) {
 		if got := heapBytes(tc.flags, 4<<30); got != tc.want {
 			t.Errorf("heapBytes(%q) = %d; want %d", tc.flags, got, tc.want)
 		}
+	}
+}
+
+func TestGRPCInAPlan(t *testing.T) {
+	exp, err := Parse("a.yaml", []byte("name: a\ndownstream: {grpc_delay: 15ms}\nload: {connections: [1], path: /grpc}\nsuts: [{name: s, app: mvc}, {name: c, command: [x, '{{port}}', '{{grpc}}']}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := NewPlan(exp, Options{}, Facts{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	argv, _, err := plan.SUTs[0].Argv(Placeholders{"grpc": "127.0.0.1:3"})
+	if err != nil || argv[len(argv)-1] != "--lab.grpc=127.0.0.1:3" {
+		t.Errorf("the app is started as %q, %v", argv, err)
+	}
+	var b strings.Builder
+	if err := plan.WriteDryRun(&b); err != nil || !strings.Contains(b.String(), "--grpc 127.0.0.1:18091 --grpc-delay 15ms") || !strings.Contains(b.String(), "x 18080 127.0.0.1:18091\n") {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+}
+
+func TestWarmupByCount(t *testing.T) {
+	exp, err := Parse("a.yaml", []byte("name: a\nload: {connections: [1, 2, 3], duration: 4s, warmup: {count: 5}}\nsuts: [{name: s, url: 'http://127.0.0.1:1'}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := NewPlan(exp, Options{}, Facts{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := plan.Experiment.Load.Warmup
+	if want := (record.Warmup{Min: record.Duration(20 * time.Second), Max: record.Duration(20 * time.Second), Count: 5}); w != want || warmest(w, false) != 20*time.Second {
+		t.Errorf("%+v, and later %v; want %+v", w, warmest(w, false), want)
+	}
+	two := 2 * time.Second
+	if plan, err = NewPlan(exp, Options{Duration: &two}, Facts{}); err != nil || plan.Experiment.Load.Warmup.Max != record.Duration(10*time.Second) {
+		t.Errorf("with --duration 2s: %+v, %v", plan.Experiment.Load.Warmup, err)
+	}
+	if plan, err = NewPlan(exp, Options{Quick: true}, Facts{}); err != nil || plan.Experiment.Load.Warmup != (record.Warmup{Min: quickTime, Max: quickTime}) {
+		t.Errorf("with --quick: %+v, %v", plan.Experiment.Load.Warmup, err)
+	}
+}
+
+// TestPlacesOfASUT holds that --place has the last word.
+func TestPlacesOfASUT(t *testing.T) {
+	exp, err := Parse("a.yaml", []byte("name: a\nload: {connections: [1]}\nplace: {load: 'cpus:0'}\nsuts: [{name: s, command: [x, '{{port}}'], place: {load: 'cpus:1', sut: 'cpus:2'}}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := NewPlan(exp, Options{Place: map[string]string{"sut": "local"}}, Facts{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for tier, want := range map[string]string{"load": "1", "sut": "", "downstream": ""} {
+		if l := plan.launcher(&plan.SUTs[0].SUT, tier); l.cpus != want {
+			t.Errorf("%s runs on CPUs %q, want %q", tier, l.cpus, want)
+		}
+	}
+	if exp.SUTs[0].Place["sut"] != "cpus:2" {
+		t.Error("the plan changed the experiment")
+	}
+	_, err = NewPlan(exp, Options{Place: map[string]string{"sut": "netns:a", "load": "netns:b", "downstream": "netns:a"}}, Facts{})
+	if err == nil || err.Error() != "s: the load runs in network namespace b and the sut in network namespace a, where it cannot be reached over loopback; place both in one network namespace" {
+		t.Errorf("two namespaces: %v", err)
 	}
 }

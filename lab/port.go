@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -22,11 +23,14 @@ const (
 	lastPort  = 32000
 )
 
+// loopback is the address of a port of this machine.
+func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+
 // freePort returns a loopback port that nobody listens on now.
 func freePort() (int, error) {
 	for range 200 {
 		port := firstPort + rand.IntN(lastPort-firstPort)
-		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		l, err := net.Listen("tcp", loopback(port))
 		if err != nil {
 			continue
 		}
@@ -53,17 +57,31 @@ func localPort(base string) int {
 	return port
 }
 
-// portHolder says who listens on a port of this machine, in words, or "" when
+// freePort returns a loopback port that nobody in the namespace listens on now.
+func (n *netns) freePort() (port int, err error) {
+	err = n.enter(func() (err error) {
+		port, err = freePort()
+		return err
+	})
+	return port, err
+}
+
+// portHolder says who listens on a port of the namespace, in words, or "" when
 // nobody does; port 0 is no port.
-func portHolder(port int) string {
+func (n *netns) portHolder(port int) string {
 	if port == 0 {
 		return ""
 	}
-	conn, err := net.DialTimeout("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	conn, err := n.dial(ctx, "tcp", loopback(port))
 	if err != nil {
 		return ""
 	}
 	conn.Close()
+	if n != nil {
+		return "another process of its network namespace"
+	}
 	return listenerName(port)
 }
 

@@ -118,7 +118,7 @@ func cloneExperiment(e *record.Experiment) record.Experiment {
 	c.Load.Connections = slices.Clone(e.Load.Connections)
 	c.SUTs = slices.Clone(e.SUTs)
 	for i := range c.SUTs {
-		c.SUTs[i].Env = maps.Clone(e.SUTs[i].Env)
+		c.SUTs[i].Env, c.SUTs[i].Place = maps.Clone(e.SUTs[i].Env), maps.Clone(e.SUTs[i].Place)
 		if d := e.SUTs[i].Downstream; d != nil {
 			own := *d
 			c.SUTs[i].Downstream = &own

@@ -33,7 +33,7 @@ const (
 // maximum, for nearly everything is compiled there; later ones have half of it,
 // so that a rung that never gets steady costs no more than its doubt.
 func warmest(w record.Warmup, first bool) time.Duration {
-	if first {
+	if first || w.Count > 0 {
 		return time.Duration(w.Max)
 	}
 	return max(time.Duration(w.Min), time.Duration(w.Max)/2)

@@ -12,8 +12,8 @@ import (
 // --dry-run prints is what runs.
 
 // DownstreamArgv is the command line of a downstream, listening on listen
-// (host:port). It is nil for a SUT without one.
-func (p *Plan) DownstreamArgv(d *record.Downstream, listen string) []string {
+// (host:port), and where it has gRPC on grpc. It is nil for a SUT without one.
+func (p *Plan) DownstreamArgv(d *record.Downstream, listen, grpc string) []string {
 	if d == nil {
 		return nil
 	}
@@ -24,14 +24,23 @@ func (p *Plan) DownstreamArgv(d *record.Downstream, listen string) []string {
 	if d.KeepAlive.MaxRequests > 0 {
 		argv = append(argv, "--max-requests", strconv.Itoa(d.KeepAlive.MaxRequests))
 	}
+	if d.KeepAlive.Rude {
+		argv = append(argv, "--rude")
+	}
 	if d.KeepAlive.IdleTimeout > 0 {
 		argv = append(argv, "--idle-timeout", d.KeepAlive.IdleTimeout.String())
 	}
 	if d.KeepAlive.MaxIdle > 0 {
 		argv = append(argv, "--max-idle", strconv.Itoa(d.KeepAlive.MaxIdle))
 	}
+	if d.KeepAlive.Lifetime > 0 {
+		argv = append(argv, "--lifetime", d.KeepAlive.Lifetime.String())
+	}
 	if d.MaxConns > 0 {
 		argv = append(argv, "--max-conns", strconv.Itoa(d.MaxConns))
+	}
+	if d.GRPCDelay != nil {
+		argv = append(argv, "--grpc", grpc, "--grpc-delay", d.GRPCDelay.String())
 	}
 	for _, f := range d.Faults {
 		argv = append(argv, "--fault", f)
@@ -80,6 +89,9 @@ func (p *Plan) words(s PlannedSUT) []string {
 		words = append(words, "-jar", "{{apps}}/"+s.App+"/"+s.App+".jar", "--server.port={{port}}")
 		if hasDownstream {
 			words = append(words, "--lab.downstream={{downstream}}")
+		}
+		if hasDownstream && s.Downstream.GRPCDelay != nil {
+			words = append(words, "--lab.grpc={{grpc}}")
 		}
 		return append(words, s.Args...)
 	case KindStandin:

@@ -16,10 +16,14 @@ import (
 
 // localPorts: whoever connects has run out of ports.
 func localPorts(f *figures) *record.Verdict {
-	failed := f.cell.Load.Connections.Failed.LocalPorts
-	if failed > 0 {
+	k := f.cell.Load.Connections
+	if failed := k.Failed.LocalPorts; failed > 0 {
+		text := fmt.Sprintf("%d connects found none free. A closed connection keeps its port for 60 s (for 1 s on loopback, where Linux takes it again), so P ports allow about P ÷ 60 s new connections a second.", failed)
+		if k.Established < k.Requested {
+			text = fmt.Sprintf("%d of %d connections found none free; the range of net.ipv4.ip_local_port_range is too narrow for more.", k.Requested-k.Established, k.Requested)
+		}
 		return &record.Verdict{Kind: record.VerdictLocalPorts, Sure: float64(failed) >= 0.01*f.ok*f.seconds,
-			Text:     fmt.Sprintf("the load engine's local ports are the limit: %d connects found none free. A closed connection keeps its port for 60 s, so P ports allow about P ÷ 60 s new connections a second.", failed),
+			Text:     "the load engine's local ports are the limit: " + text,
 			Evidence: fmt.Sprintf("%d connects failed with EADDRNOTAVAIL%s", failed, f.timeWait())}
 	}
 	for text, n := range f.cell.Exceptions {

@@ -94,7 +94,7 @@ func (w *window) joinDownstream() {
 
 // acceptQueues counts who waits to be accepted by the SUT and the downstream now.
 func (f *fork) acceptQueues() *record.AcceptQueues {
-	fs := probes.NewFS("/")
+	fs := f.sockets()
 	read := func(base string) *int64 {
 		u, err := url.Parse(base)
 		if err != nil {
@@ -163,7 +163,7 @@ func (f *fork) evidence(c record.Cell, account *record.DownstreamStats) evidence
 			about.cpus[name] = len(cpus)
 		}
 	}
-	if list := f.plan.launcher(record.TierLoad).cpus; list != "" {
+	if list := f.launcher(record.TierLoad).cpus; list != "" {
 		if cpus, err := probes.ParseCPUList(list); err == nil {
 			about.cpus[record.TierLoad] = len(cpus)
 		}

@@ -15,6 +15,7 @@ import (
 type watch struct {
 	mu      sync.Mutex
 	fs      probes.FS
+	host    probes.FS // the machine as the tiers see it, whose sockets are those of their namespace
 	tiers   []*watched
 	machine []machineMoment // of the cell that is being measured
 	where   record.Point    // cell and phase of the points being taken
@@ -34,7 +35,8 @@ type watched struct {
 }
 
 func newWatch(collect func(record.Point)) *watch {
-	return &watch{fs: probes.NewFS("/"), collect: collect}
+	fs := probes.NewFS("/")
+	return &watch{fs: fs, host: fs, collect: collect}
 }
 
 // add begins to watch a tier: everything below its guard.
@@ -47,6 +49,13 @@ func (w *watch) add(t *tier) (*probes.Tree, error) {
 	defer w.mu.Unlock()
 	w.tiers = append(w.tiers, &watched{name: t.name, tree: tree})
 	return tree, nil
+}
+
+// sockets says where the sockets of the tiers are to be seen.
+func (w *watch) sockets(host probes.FS) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.host = host
 }
 
 // remove stops watching the tier of that name.
@@ -91,7 +100,7 @@ func (w *watch) each(read func(*probes.Tree) probes.Sample) {
 	for _, t := range w.tiers {
 		w.sample(t, read)
 	}
-	w.machine = append(w.machine, machineMoment{w.fs.SampleMachine(), selfCPU()})
+	w.machine = append(w.machine, machineMoment{w.host.SampleMachine(), selfCPU()})
 }
 
 // selfCPU is the CPU time of this process in seconds.

@@ -10,7 +10,7 @@ import (
 	"strconv"
 )
 
-// AcceptQueue returns how many connections to a TCP port of this machine are
+// AcceptQueue returns how many connections to a TCP port of fs are
 // complete but wait for their server to accept them. The error wraps
 // ErrNeedsLinux elsewhere, and [os.ErrNotExist] when nobody listens on the port.
 //
@@ -23,7 +23,7 @@ func (fs FS) AcceptQueue(port int) (int64, error) {
 	var waiting int64
 	found := false
 	for _, name := range []string{"tcp", "tcp6"} {
-		file, err := os.Open(fs.path("proc", "net", name))
+		file, err := os.Open(fs.netFile(name))
 		if errors.Is(err, os.ErrNotExist) && name == "tcp6" {
 			continue // a kernel without IPv6
 		}

@@ -15,6 +15,7 @@ import (
 // on a live machine; a fixture in tests.
 type FS struct {
 	root  string
+	net   string  // folder of the network's files below root; "": proc/net
 	ticks float64 // clock ticks a second in proc files
 	owner func(uid int) (string, error)
 }
@@ -27,6 +28,21 @@ func NewFS(root string) FS {
 	fs := FS{root: root, owner: userName}
 	fs.ticks = fs.clockTicks()
 	return fs
+}
+
+// NetOf is fs with the sockets and the network counters of the network namespace
+// that pid is in, as long as pid lives.
+func (fs FS) NetOf(pid int) FS {
+	fs.net = "proc/" + strconv.Itoa(pid) + "/net"
+	return fs
+}
+
+// netFile is the path of a file of the network, such as tcp.
+func (fs FS) netFile(name string) string {
+	if fs.net == "" {
+		return fs.path("proc", "net", name)
+	}
+	return fs.path(fs.net, name)
 }
 
 // ErrGone is wrapped by errors about a process that is not there any more: it

@@ -93,7 +93,7 @@ func (fs FS) ListeningPID(port int) (int, error) {
 	if fs.elsewhere() {
 		return 0, ErrNeedsLinux
 	}
-	all, err := fs.listeners(fs.path("proc", "net"))
+	all, err := fs.listeners(fs.netFile(""))
 	if err != nil {
 		return 0, err
 	}

@@ -128,7 +128,7 @@ func (fs FS) network(s *MachineSample) {
 		{"snmp", "Tcp:", "RetransSegs", "retrans_segs", &s.RetransSegs},
 		{"netstat", "TcpExt:", "DelayedACKs", "delayed_acks", &s.DelayedACKs},
 	} {
-		data, err := fs.read(fs.path("proc", "net", f.file), nil)
+		data, err := fs.read(fs.netFile(f.file), nil)
 		if err == nil {
 			var n int64
 			if n, err = parseNetCounter(data, f.group, f.name); err == nil {
@@ -138,7 +138,7 @@ func (fs FS) network(s *MachineSample) {
 		}
 		s.Unavailable[f.field] = err.Error()
 	}
-	data, err := fs.read(fs.path("proc", "net", "sockstat"), nil)
+	data, err := fs.read(fs.netFile("sockstat"), nil)
 	if err == nil {
 		var n int64
 		if n, err = parseTimeWait(data); err == nil {

@@ -18,12 +18,16 @@ func guardCommand() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.DurationFlag{Name: "grace", Value: 5 * time.Second, Usage: "time between TERM and KILL"},
 			&cli.StringFlag{Name: "cpus", Usage: "let the command run on these CPUs only, a `LIST` such as 0-1,3"},
+			&cli.StringFlag{Name: "netns", Usage: "run the command in the network namespace of this `FILE`"},
 		},
 		Action: func(c *cli.Context) error {
 			if !c.Args().Present() {
 				return usagef("guard: no command; usage: loomlab guard -- COMMAND [ARG…]")
 			}
-			if code := lab.Guard(c.Args().Slice(), c.Duration("grace"), c.String("cpus")); code != 0 {
+			options := lab.GuardOptions{
+				Grace: c.Duration("grace"), CPUs: c.String("cpus"), Netns: c.String("netns"),
+			}
+			if code := lab.Guard(c.Args().Slice(), options); code != 0 {
 				return &statusError{code: code}
 			}
 			return nil

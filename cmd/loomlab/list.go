@@ -4,13 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"loomlab/lab"
 	"loomlab/lab/record"
+	"loomlab/lab/report"
 )
 
 func listCommand() *cli.Command {
@@ -33,7 +32,8 @@ func listCommand() *cli.Command {
 				enc.SetIndent("", "  ")
 				return enc.Encode(l)
 			}
-			return l.write(c.App.Writer)
+			_, width := report.Terminal(c.App.Writer)
+			return l.write(c.App.Writer, width)
 		},
 	}
 }
@@ -56,6 +56,8 @@ type listedExperiment struct {
 	Time        listedTime     `json:"time"`
 	QuickTime   listedTime     `json:"quick_time"` // with --quick
 	Needs       string         `json:"needs"`
+
+	needs lab.Needs // the same in figures
 }
 
 // listedTime is an estimate, in seconds and as text.
@@ -132,44 +134,12 @@ func listExperiment(name string) (listedExperiment, error) {
 	return listedExperiment{
 		Name: e.Name, Title: e.Title, Question: e.Question, Source: e.Source,
 		SUTs: plan.Order(), Connections: plan.Experiment.Load.Connections, Cells: len(plan.Cells),
-		Time: listTime(plan.Estimate), QuickTime: listTime(quick.Estimate), Needs: plan.Needs.String(),
+		Time: listTime(plan.Estimate), QuickTime: listTime(quick.Estimate), Needs: plan.Needs.String(), needs: plan.Needs,
 	}, nil
 }
 
 func listTime(e lab.Estimate) listedTime {
 	return listedTime{e.Min.Seconds(), e.Max.Seconds(), e.String()}
-}
-
-func (l *listing) write(w io.Writer) error {
-	var b strings.Builder
-	b.WriteString("Experiments (loomlab run NAME):\n")
-	for _, e := range l.Experiments {
-		fmt.Fprintf(&b, "  %s\n", e.Name)
-		fmt.Fprintf(&b, "    question  %s\n", e.Question)
-		fmt.Fprintf(&b, "    SUTs      %s\n", strings.Join(e.SUTs, ", "))
-		fmt.Fprintf(&b, "    time      %s; with --quick %s\n", e.Time.Text, e.QuickTime.Text)
-		fmt.Fprintf(&b, "    needs     %s\n", e.Needs)
-		if e.Source != nil {
-			fmt.Fprintf(&b, "    source    %s\n", e.Source.Title)
-		}
-	}
-	b.WriteString("\nApps:\n")
-	for _, a := range l.Apps {
-		where := "not built yet; a run or `loomlab build` does it"
-		if a.Jar != nil {
-			where = *a.Jar
-		}
-		fmt.Fprintf(&b, "  %-8s Spring Boot %s, %s\n", a.Name, a.Boot, where)
-	}
-	b.WriteString("\nJDKs:\n")
-	for _, j := range l.JDKs {
-		fmt.Fprintf(&b, "  %s\n", j)
-	}
-	if len(l.JDKs) == 0 {
-		b.WriteString("  none found: the stand-ins run in place of the apps\n")
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
 }
 
 func (j listedJDK) String() string {

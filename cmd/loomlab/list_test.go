@@ -28,12 +28,13 @@ func TestListing(t *testing.T) {
 		t.Errorf("article = %+v", article)
 	}
 	var b bytes.Buffer
-	if err := l.write(&b); err != nil {
+	if err := l.write(&b, 0); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"  article\n    question  With a downstream that takes 100 ms",
-		"needs     JDK 21+ and Maven",
+		"\nbigywater.tech, Spring 60: ",
+		"  article   ", "  With a downstream that takes 100 ms",
+		"; needs JDK 21+, ",
 		"  /old: cannot be used, 17.0.1 is too old for the apps, which need 21 or later\n  25.0.1 at /new (from JAVA_HOME; the default)\n  /broken: cannot be used, it does not start\n",
 	} {
 		if !strings.Contains(b.String(), want) {
@@ -48,7 +49,7 @@ func TestListingWithoutJDK(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := l.write(&b); err != nil || !strings.Contains(b.String(), "none found: the stand-ins run") {
+	if err := l.write(&b, 0); err != nil || !strings.Contains(b.String(), "none found: the stand-ins run") {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 	document, err := json.Marshal(l)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"sync"
 	"time"
 
 	"loomlab/lab"
@@ -29,6 +30,7 @@ func planFacts(ctx context.Context, m record.Machine, jdks []lab.JDK, asked lab.
 		facts.MemoryBytes = facts.Capacity.MemoryBytes
 	}
 	facts.Self, _ = os.Executable()
+	facts.NetnsLacks = sync.OnceValue(lab.NetnsLacks)
 	facts.FindJDK = func(spec string) (string, error) {
 		jdk, err := lab.SelectJDK(ctx, jdks, spec)
 		return jdk.Home, err

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"loomlab/lab"
 )
 
 // TestMain lets the test binary be the command in the scripts.
@@ -44,6 +46,7 @@ func TestMain(m *testing.M) {
 //	json FILE EXPR…  see scriptJSON
 //	accounted FILE N see scriptAccounted
 //	nothing-left     wants no process that the script has started to be there
+//	[netns]          whether network namespaces can be made here
 func TestScripts(t *testing.T) {
 	if files, _ := filepath.Glob("testdata/script/*.txt"); len(files) == 0 {
 		t.Fatal("no scripts")
@@ -65,6 +68,12 @@ func TestScripts(t *testing.T) {
 			env.Setenv("BIN", filepath.Dir(loomlab))
 			env.Setenv(scriptMark, env.WorkDir)
 			return nil
+		},
+		Condition: func(name string) (bool, error) {
+			if name == "netns" {
+				return lab.NetnsLacks() == "", nil
+			}
+			return false, fmt.Errorf("unknown condition %q", name)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"ready":        scriptReady,

@@ -38,6 +38,9 @@ type Experiment struct {
 	Forks      int         `yaml:"forks" json:"forks"`
 	// Place says where the tiers load, sut and downstream run, as --place does.
 	Place map[string]string `yaml:"place" json:"place,omitempty"`
+	// Netns gives the tiers a network namespace of their own; null: they run in
+	// that of the lab.
+	Netns *Netns `yaml:"netns" json:"netns,omitempty"`
 	// Order of the SUTs within each fork: williams (balanced over the forks; the
 	// default of several), random (by Seed) or listed. Run.Order is what came of it.
 	Order string `yaml:"order" json:"order,omitempty"`
@@ -51,6 +54,16 @@ type Experiment struct {
 	Claims    []Claim     `yaml:"claims" json:"claims"`
 	// Quick says that --quick shortened it: never to be compared with a full run.
 	Quick bool `yaml:"-" json:"quick,omitempty"`
+}
+
+// Netns is a network namespace that a run makes for the tiers of a SUT and that
+// goes with them: nothing in it but loopback, with settings of its own.
+type Netns struct {
+	// Sysctl holds the kernel settings in which it differs from a fresh one, by
+	// their names as sysctl(8) writes them: {"net.core.somaxconn": "128"}.
+	Sysctl map[string]string `yaml:"sysctl" json:"sysctl,omitempty"`
+	// None is "netns: none" of a SUT whose experiment has one.
+	None bool `yaml:"-" json:"-"`
 }
 
 // Source names where an experiment was published and how its author counted.
@@ -73,6 +86,9 @@ type Downstream struct {
 	Seed      uint64    `yaml:"seed" json:"seed"`
 	// MaxConns is how many connections it serves; more of them wait. 0: any number.
 	MaxConns int `yaml:"max_conns" json:"max_conns,omitempty"`
+	// GRPCDelay makes it serve gRPC beside HTTP (lab.Hello/Say, at {{grpc}}) and is
+	// how long that answer takes; null: no gRPC.
+	GRPCDelay *Duration `yaml:"grpc_delay" json:"grpc_delay,omitempty"`
 	// None is "downstream: none" of a SUT whose experiment has one.
 	None bool `yaml:"-" json:"-"`
 }
@@ -82,6 +98,8 @@ type KeepAlive struct {
 	MaxRequests int      `yaml:"max_requests" json:"max_requests"`
 	IdleTimeout Duration `yaml:"idle_timeout" json:"idle_timeout"`
 	MaxIdle     int      `yaml:"max_idle" json:"max_idle"`
+	Rude        bool     `yaml:"rude" json:"rude,omitempty"`         // after max_requests, close without announcing it
+	Lifetime    Duration `yaml:"lifetime" json:"lifetime,omitempty"` // of a connection, busy or not
 }
 
 // Load configures the ladder and the windows.
@@ -104,6 +122,9 @@ type Load struct {
 type Warmup struct {
 	Min Duration `yaml:"min" json:"min"`
 	Max Duration `yaml:"max" json:"max"`
+	// Count is for authors who warm up by so many runs of their load: every rung
+	// has the load of Count windows first, and Min and Max follow from that.
+	Count int `yaml:"count" json:"count,omitempty"`
 }
 
 // SUT is one system under test: an app of testdata/apps, a command, or a URL.
@@ -125,6 +146,11 @@ type SUT struct {
 	// Downstream replaces the experiment's. Resolved, it is what this SUT gets
 	// in front of it; null is none.
 	Downstream *Downstream `yaml:"downstream" json:"downstream"`
+	// Netns replaces the experiment's. Resolved, it is what this SUT's tiers run in.
+	Netns *Netns `yaml:"netns" json:"netns,omitempty"`
+	// Place says where this SUT and the load and downstream around it run; tiers
+	// that it does not name are where the experiment puts them.
+	Place map[string]string `yaml:"place" json:"place,omitempty"`
 }
 
 // Ready says when a SUT counts as started: path answers status within timeout.

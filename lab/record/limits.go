@@ -26,6 +26,8 @@ const (
 	LimitCPUs           = "CPUs seen"
 	LimitBoot           = "Spring Boot"
 	LimitJVMFlags       = "JVM flags"
+	LimitNetns          = "network namespace"
+	LimitPlace          = "place"
 )
 
 // LimitNames are the rows in the order of a table.
@@ -33,4 +35,5 @@ var LimitNames = []string{
 	LimitWorkers, LimitCarriers, LimitLoops, LimitMaxConnections, LimitAccept, LimitKeepAlive, LimitKeepAliveMS,
 	LimitClientPool, LimitClientPending, LimitDBPool, LimitServer, LimitClient, LimitClientVersion, LimitClientExecutor,
 	LimitTransport, LimitAllocator, LimitHeap, LimitCollector, LimitJDK, LimitCPUs, LimitBoot, LimitJVMFlags,
+	LimitNetns, LimitPlace,
 }

@@ -47,7 +47,7 @@ var fields = []struct {
 }{
 	{"quick", always}, {"stand-ins", always}, {"delay", always}, {"downstream", always}, {"path", always}, {"duration", always}, {"timeout", always},
 	{"cpu", always}, {"cores", always}, {"memory", always}, {"calibration", always},
-	{"sut", subject}, {"jdk", subject}, {"boot", subject}, {"heap", subject}, {"collector", subject}, {"flags", subject}, {"processors", subject}, {"env", subject},
+	{"sut", subject}, {"jdk", subject}, {"boot", subject}, {"heap", subject}, {"collector", subject}, {"flags", subject}, {"processors", subject}, {"env", subject}, {"network", subject}, {"place", subject},
 	{"kernel", subject}, {"libc", subject}, {"thp", subject},
 	{"experiment", never}, {"ladder", never}, {"isolate", never}, {"rounds", never}, {"warm-up", never}, {"host", never}, {"loomlab", never},
 }

@@ -53,6 +53,7 @@ func sutFacts(saved *record.Saved, name string) map[string]string {
 	}
 	if at >= 0 {
 		f["path"] = s.Path
+		f["network"], f["place"] = networkText(s.Netns), envText(placed(&run.Experiment, &s))
 		f["delay"], f["downstream"] = downstreamText(s.Downstream)
 	}
 	return f
@@ -132,4 +133,22 @@ func envText(env map[string]string) string {
 		parts = append(parts, key+"="+env[key])
 	}
 	return strings.Join(parts, " ")
+}
+
+// networkText tells a network namespace of a SUT's own from that of the lab.
+func networkText(n *record.Netns) string {
+	if n == nil {
+		return ""
+	}
+	return orElse(envText(n.Sysctl), "of its own")
+}
+
+// placed is where the tiers around a SUT ran: as it says, else its experiment.
+func placed(e *record.Experiment, s *record.SUT) map[string]string {
+	places := maps.Clone(e.Place)
+	if places == nil {
+		places = map[string]string{}
+	}
+	maps.Copy(places, s.Place)
+	return places
 }

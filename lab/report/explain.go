@@ -109,7 +109,7 @@ func withoutHead(text string, c *record.Cell) string {
 
 // indented writes a paragraph under a heading.
 func (e *explainer) indented(text string) {
-	for _, line := range wrap("  "+text, e.Width, "    ") {
+	for _, line := range Wrap("  "+text, e.Width, "    ") {
 		fmt.Fprintln(e.w, "  "+strings.TrimLeft(line, " "))
 	}
 }

@@ -126,9 +126,9 @@ func shorten(s string, n int) string {
 	return s[:cut] + "…"
 }
 
-// wrap breaks text at blanks into lines of at most n cells; the lines after the
-// first begin with indent. A longer word stays whole.
-func wrap(text string, n int, indent string) []string {
+// Wrap breaks text at blanks into lines of at most n cells; the lines after the
+// first begin with indent. A longer word stays whole. With n of 0 it is one line.
+func Wrap(text string, n int, indent string) []string {
 	if n <= 0 {
 		return []string{text}
 	}

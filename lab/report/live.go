@@ -184,7 +184,7 @@ func (l *Live) draw(line string) {
 	l.erase(&frame)
 	if line != "" {
 		for text := range strings.Lines(line) {
-			for _, part := range wrap(strings.TrimSuffix(text, "\n"), columns-1, "  ") {
+			for _, part := range Wrap(strings.TrimSuffix(text, "\n"), columns-1, "  ") {
 				fmt.Fprintln(&frame, part)
 			}
 		}

@@ -98,7 +98,7 @@ func (p *printer) foot() {
 }
 
 func (p *printer) wrapped(text, first, indent string) {
-	for i, line := range wrap(first+text, p.Width, indent) {
+	for i, line := range Wrap(first+text, p.Width, indent) {
 		if i == 0 && first != "" {
 			line = strings.Replace(line, strings.TrimSpace(first), p.paint(yellow, strings.TrimSpace(first)), 1)
 		}
