@@ -96,7 +96,7 @@ var metrics = []Metric{
 		}, sources: []string{"sut.cores", "sut.cpu_s"}},
 	{Name: "sut_cpu_us", Label: "SUT CPU/request", Unit: "µs", Better: "lower",
 		read: cpuPerRequest(TierSUT), sources: []string{"sut.cpu_us_per_request", "sut.cpu_s"}},
-	{Name: SUTCPURelative, Label: "SUT CPU ÷ instrument's", Better: "lower",
+	{Name: SUTCPURelative, Label: "SUT CPU ÷ instrument's", Unit: "×", Better: "lower",
 		read: cpuRelative, sources: []string{"sut.cpu_us_per_request", "downstream.cpu_us_per_request", "downstream"}},
 	{Name: "downstream_cpu_us", Label: "downstream CPU/request", Unit: "µs", Better: "lower",
 		read: cpuPerRequest(TierDownstream), sources: []string{"downstream.cpu_us_per_request", "downstream.cpu_s", "downstream"}},

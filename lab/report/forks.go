@@ -38,7 +38,7 @@ func spreadRow(of Row) Row {
 }
 
 // spreads are the metrics whose spread has a row, and whose outliers are noted.
-var spreads = []string{record.Throughput, "sut_cpu_us"}
+var spreads = []string{record.Throughput, "sut_cpu_us", record.SUTCPURelative}
 
 // outlierNotes names the forks that stand apart.
 func (b *builder) outlierNotes(m record.Metric, s *record.Summary) []int {
