@@ -28,7 +28,7 @@ type evidence struct {
 // latencies show, then CPUs: a busy machine is no reason for a plateau.
 var verdictRules = []func(*figures) *record.Verdict{
 	outOfMemory, thrashing, localPorts, downstreamConnections, connectionCap, acceptQueue,
-	downstreamFaults, manyErrors, collecting,
+	downstreamFaults, downstreamCloses, manyErrors, collecting,
 	declaredPool, downstreamSlow, clientLimited, blockedLoop, hiddenPool, oneAtATime, delayedACK,
 	engineBusy, engineStarved, ownCPU, hotThread, machineCPU, downstreamStarved, sutWaits,
 }
