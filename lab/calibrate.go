@@ -22,12 +22,10 @@ func (l *lab) calibrate(ctx context.Context) error {
 	if !l.plan.calibrates() || l.calibrated() || !slices.ContainsFunc(l.plan.SUTs, startable) {
 		return nil
 	}
-	one := 1.0
-	f := l.newFork(&PlannedSUT{Kind: KindURL, SUT: record.SUT{Name: record.Calibration, Calls: &one,
-		Path: l.plan.Experiment.Load.Path, Downstream: l.plan.Experiment.Downstream, Netns: l.plan.Experiment.Netns}}, 1, func(record.Point) {}) // the series is the SUTs'
-	defer f.close()
 	plan := *l.plan
-	plan.Experiment.Load.Duration = record.Duration(calibrationLength(time.Duration(plan.Experiment.Load.Duration), plan.Experiment.Quick))
+	plan.Experiment.Load = plan.calibrationLoad()
+	f := l.newFork(plan.bare(), 1, func(record.Point) {}) // the series is the SUTs'
+	defer f.close()
 	f.plan, f.bare = &plan, true
 	err := f.openNetns()
 	if err == nil {
@@ -59,7 +57,39 @@ func (l *lab) calibrate(ctx context.Context) error {
 
 // calibrates tells whether the run begins with a calibration.
 func (p *Plan) calibrates() bool {
-	return p.Experiment.Downstream != nil && slices.ContainsFunc(p.SUTs, func(s PlannedSUT) bool { return s.Downstream != nil })
+	return p.Experiment.Downstream != nil && slices.ContainsFunc(p.SUTs, func(s PlannedSUT) bool { return s.Downstream != nil }) &&
+		len(p.calibrationLoad().Connections) > 0
+}
+
+// calibrationLoad is our engine in a closed loop at every rung that any SUT has,
+// for a short window.
+func (p *Plan) calibrationLoad() record.Load {
+	l := p.Experiment.Load
+	l.Duration = record.Duration(calibrationLength(time.Duration(l.Duration), p.Experiment.Quick))
+	l.Requests, l.Targets, l.Command, l.Rate, l.Connections = 0, nil, nil, nil, nil
+	for _, rung := range p.Experiment.Rungs() {
+		if rung.Connections > 0 {
+			l.Connections = append(l.Connections, rung.Connections)
+		}
+	}
+	return l
+}
+
+// bare stands in the place of a SUT where there is none. A downstream that is a
+// command may need what the SUTs have.
+func (p *Plan) bare() *PlannedSUT {
+	one := 1.0
+	s := PlannedSUT{Kind: KindURL, SUT: record.SUT{Name: record.Calibration, Calls: &one,
+		Path: p.Experiment.Load.Path, Downstream: p.Experiment.Downstream, Netns: p.Experiment.Netns}}
+	for _, other := range p.SUTs {
+		if s.JDKHome == "" {
+			s.JDKHome = other.JDKHome
+		}
+		if s.Apps == "" {
+			s.Apps = other.Apps
+		}
+	}
+	return &s
 }
 
 // startable is false for a command that is certainly not there: whoever mistyped
@@ -72,8 +102,12 @@ func startable(s PlannedSUT) bool {
 	return err == nil
 }
 
-// calibrationLength is at most calibrationWindow, and no longer than the run's own windows.
+// calibrationLength is at most calibrationWindow, and no longer than the run's own
+// windows; 0 are windows of a number of requests.
 func calibrationLength(window time.Duration, quick bool) time.Duration {
+	if window == 0 {
+		return calibrationWindow
+	}
 	if quick {
 		return min(window, time.Second)
 	}

@@ -20,38 +20,49 @@ const (
 
 // Ceilings returns the throughput that each known limit allows, the lowest
 // first. By Little's law no more than N ÷ W requests a second pass something of
-// which there are N, when each request holds one for at least W: here the calls
-// of the downstream that a request makes, one after the other, times delay (the
-// measured one, where there is one).
+// which there are N, when each request holds one for at least W: the calls of the
+// downstream that a request makes, one after the other, times delay (the measured
+// one, where there is one), and what it waits by itself (limits.Held).
 //
-// There is none without a delay to divide by: no downstream, a delay of 0, or
-// calls that are 0 or not known (nil).
+// There is none without a time to divide by: no downstream, a delay of 0, or calls
+// that are 0 or not known (nil), and nothing held. An open loop has no connections (0).
 func Ceilings(connections int, limits record.Limits, calls *float64, delay time.Duration) []record.Ceiling {
-	if calls == nil || *calls <= 0 || delay <= 0 {
+	called, calledText := 0.0, ""
+	if calls != nil && *calls > 0 && delay > 0 {
+		called, calledText = *calls*delay.Seconds(), number(delay.Seconds())+" s"
+		if *calls != 1 {
+			calledText = "(" + number(*calls) + " × " + calledText + ")"
+		}
+	}
+	held, text := called+limits.Held.Seconds(), calledText
+	switch {
+	case limits.Held > 0 && called > 0:
+		text = "(" + number(limits.Held.Seconds()) + " s + " + calledText + ")"
+	case limits.Held > 0:
+		text = number(limits.Held.Seconds()) + " s"
+	case called == 0:
 		return nil
 	}
-	held, text := *calls*delay.Seconds(), number(delay.Seconds())+" s"
-	if *calls != 1 {
-		text = "(" + number(*calls) + " × " + text + ")"
-	}
 	var ceilings []record.Ceiling
-	add := func(kind string, n int, what string) {
-		perS := float64(n) / held
+	add := func(kind string, n int, what string, w float64, text string) {
+		perS := float64(n) / w
 		ceilings = append(ceilings, record.Ceiling{
 			Kind:       kind,
 			PerS:       perS,
 			Arithmetic: fmt.Sprintf("%d %s ÷ %s = %s/s", n, what, text, number(perS)),
 		})
 	}
-	add(CeilingConnections, connections, "connections")
+	if connections > 0 {
+		add(CeilingConnections, connections, "connections", held, text)
+	}
 	if limits.MaxConnections > 0 && limits.MaxConnections < connections {
-		add(CeilingMaxConnections, limits.MaxConnections, "connections that the server accepts")
+		add(CeilingMaxConnections, limits.MaxConnections, "connections that the server accepts", held, text)
 	}
 	if limits.Workers > 0 {
-		add(CeilingWorkers, limits.Workers, "worker threads")
+		add(CeilingWorkers, limits.Workers, "worker threads", held, text)
 	}
-	if limits.ClientPool > 0 {
-		add(CeilingClientPool, limits.ClientPool, "pooled connections to the downstream")
+	if limits.ClientPool > 0 && called > 0 {
+		add(CeilingClientPool, limits.ClientPool, "pooled connections to the downstream", called, calledText)
 	}
 	slices.SortStableFunc(ceilings, func(a, b record.Ceiling) int { return cmp.Compare(a.PerS, b.PerS) })
 	return ceilings

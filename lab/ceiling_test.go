@@ -34,6 +34,14 @@ func TestCeilings(t *testing.T) {
 			{Kind: "connections", PerS: 10000, Arithmetic: "10000 connections ÷ 1 s = 10000/s"}}},
 		{"no downstream call", 100, record.Limits{Workers: 200}, calls(0), time.Second, nil},
 		{"calls not known", 100, record.Limits{Workers: 200}, nil, time.Second, nil},
+		{"sleeps by itself", 200, record.Limits{Workers: 200, Held: record.Duration(50 * time.Millisecond)}, nil, 0, []record.Ceiling{
+			{Kind: "connections", PerS: 4000, Arithmetic: "200 connections ÷ 0.05 s = 4000/s"},
+			{Kind: "workers", PerS: 4000, Arithmetic: "200 worker threads ÷ 0.05 s = 4000/s"}}},
+		{"sleeps and calls", 30, record.Limits{ClientPool: 10, Held: record.Duration(50 * time.Millisecond)}, calls(1), 100 * time.Millisecond, []record.Ceiling{
+			{Kind: "client_pool", PerS: 100, Arithmetic: "10 pooled connections to the downstream ÷ 0.1 s = 100/s"},
+			{Kind: "connections", PerS: 200, Arithmetic: "30 connections ÷ (0.05 s + 0.1 s) = 200/s"}}},
+		{"open loop", 0, record.Limits{Workers: 200}, calls(1), 100 * time.Millisecond, []record.Ceiling{
+			{Kind: "workers", PerS: 2000, Arithmetic: "200 worker threads ÷ 0.1 s = 2000/s"}}},
 		{"no delay", 100, record.Limits{Workers: 200}, calls(1), 0, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -24,8 +24,7 @@ const (
 // job is a cell to measure.
 type job struct {
 	CellKey
-	rate float64 // of an open loop; 0: closed, with Connections
-	warm bool    // warm the rung up first
+	warm bool // warm the rung up first
 }
 
 // window is one cell in the making: it follows the load child's JSON lines.
@@ -61,9 +60,9 @@ type secondMark struct {
 // measure runs one cell: warm-up where asked, lead-in, window, drain.
 func (f *fork) measure(ctx context.Context, j job) record.Cell {
 	w := &window{f: f, job: j, began: time.Now()}
-	w.cell = record.Cell{SUT: j.SUT, Fork: j.Fork, Connections: j.Connections, Rate: j.rate, Round: j.Round,
+	w.cell = record.Cell{SUT: j.SUT, Fork: j.Fork, Connections: j.Connections, Rate: j.Rate, Round: j.Round,
 		Started: w.began.UTC(), Status: "ok", Unavailable: map[string]string{}}
-	warmup := f.plan.Experiment.Load.Warmup
+	warmup := f.load().Warmup
 	w.warmth = warmth{first: f.cold, min: time.Duration(warmup.Min), max: warmest(warmup, f.cold)}
 	if j.warm {
 		f.unsteady = "the warm-up did not come to its end"
@@ -88,23 +87,35 @@ func (f *fork) measure(ctx context.Context, j job) record.Cell {
 // say tells the observer what is going on in this cell.
 func (w *window) say(phase string) {
 	rung := fmt.Sprintf("%d connections", w.job.Connections)
-	if w.job.rate > 0 {
-		rung = fmt.Sprintf("%s/s offered", number(w.job.rate))
+	if w.job.Rate > 0 {
+		rung = fmt.Sprintf("%s/s offered", number(w.job.Rate))
 	}
 	w.f.lab.observer.Phase(fmt.Sprintf("%s · %s · round %d · %s", w.job.SUT, rung, w.job.Round, phase))
 }
 
-// run starts the load child and waits until it, the SUT or the caller ends it.
+// run loads the SUT, by our engine or by the command that takes its place.
 func (w *window) run(ctx context.Context) {
-	f := w.f
-	argv := f.plan.LoadArgv(*f.sut, f.url, w.job.Connections, w.job.warm)
-	if w.job.rate > 0 {
-		argv = f.plan.RateArgv(*f.sut, f.url, w.job.rate, w.job.warm)
+	if w.f.sut.LoadCommand != nil {
+		w.runCommand(ctx)
+		return
 	}
-	load, err := start(f.lab.self, launch{tier: "load", place: f.launcher("load"), argv: argv, log: f.lab.log("load"), lines: w.line, stdin: true})
+	if !w.drive(ctx, w.f.plan.EngineArgv(*w.f.sut, w.f.url, w.job.Rung(), w.job.warm), w.line, true) {
+		return
+	}
+	if w.result == nil && w.cell.Status == "ok" && ctx.Err() == nil {
+		w.fail("the load engine %s%s", w.load.cause(), w.load.lastWords())
+	}
+}
+
+// drive starts the load child and waits until it, the SUT or the caller ends it.
+// With held it has a stdin, on which the start is given. It is false when the
+// cell has failed.
+func (w *window) drive(ctx context.Context, argv []string, lines func([]byte), held bool) bool {
+	f := w.f
+	load, err := start(f.lab.self, launch{tier: "load", place: f.launcher("load"), argv: argv, log: f.lab.log("load"), lines: lines, stdin: held})
 	if err != nil {
 		w.fail("%v", err)
-		return
+		return false
 	}
 	w.load = load
 	defer load.stop()
@@ -118,30 +129,34 @@ func (w *window) run(ctx context.Context) {
 	case <-load.done:
 	case <-f.app.ended():
 		w.fail("the SUT %s in the middle of the cell, %.1f s after it began%s", f.app.cause(), time.Since(w.began).Seconds(), f.app.lastWords())
-		return
+		return false
 	case <-f.down.ended():
 		w.fail("the downstream %s in the middle of the cell%s", f.down.cause(), f.down.lastWords())
-		return
+		return false
 	case <-limit.C:
-		w.fail("the load engine did not end within %v", most)
-		return
+		w.fail("the load did not end within %v", most)
+		return false
 	case <-ctx.Done():
 		load.interrupt()
 		select {
 		case <-load.gone:
 		case <-time.After(2 * time.Second):
+			load.stop() // it does not listen
 		}
 	}
 	<-load.gone
-	if w.result == nil && w.cell.Status == "ok" && ctx.Err() == nil {
-		w.fail("the load engine %s%s", load.cause(), load.lastWords())
-	}
+	return true
 }
+
+// slowestCount is the rate, per second, at which a window of a number of requests
+// is given up.
+const slowestCount = 100
 
 // mostTime bounds a cell: everything it may do, each at its own limit.
 func (w *window) mostTime() time.Duration {
-	l := w.f.plan.Experiment.Load
+	l := w.f.load()
 	t := time.Duration(l.Duration) + 2*time.Duration(l.Timeout) + cellMargin
+	t += time.Duration(l.RequestsAt(w.job.Rung())) * time.Second / slowestCount
 	if w.job.warm {
 		t += w.warmth.max
 	}
@@ -217,7 +232,7 @@ func (w *window) sample(e record.LoadEvent) {
 func (w *window) second(l *record.LoadSample) second {
 	s := second{Requests: float64(l.OK), CPUS: nan}
 	switch {
-	case w.job.rate == 0:
+	case w.job.Rate == 0:
 		s.Renewed = float64(l.Opened) / float64(w.job.Connections)
 	case l.OK > 0: // an open loop has no number of connections to go by
 		s.Renewed = float64(l.Opened) / float64(l.OK)
@@ -278,7 +293,9 @@ func (w *window) finish(ctx context.Context, exceptions map[string]int64) {
 		return
 	}
 	w.joinProbes()
-	w.joinWarmup()
+	if w.cell.Warmup == nil { // else it came before a load command
+		w.joinWarmup(w.cell.Load)
+	}
 	w.joinDownstream()
 	c.AcceptQueue = lasting(w.waiting[0], w.waiting[1])
 	w.joinExceptions(ctx, exceptions)
@@ -328,13 +345,15 @@ func (w *window) joinProbes() {
 	}
 }
 
-func (w *window) joinWarmup() {
+// joinWarmup keeps what the warm-up was, as the engine that made it tells.
+func (w *window) joinWarmup(by *record.LoadResult) {
 	if !w.job.warm {
 		return
 	}
 	warmup := w.warmth.took()
 	warmup.Steady, warmup.Why = w.steady, w.why
-	if l := w.cell.Load.Warmup; l != nil {
+	if by != nil && by.Warmup != nil {
+		l := by.Warmup
 		warmup.Seconds, warmup.Requests, warmup.Errors, warmup.ColdMS = l.Seconds, l.Requests, l.Errors, l.FirstMS
 	}
 	w.cell.Warmup = &warmup
@@ -416,7 +435,7 @@ func (f *fork) exceptions(ctx context.Context) map[string]int64 {
 
 // downstreamStats reads the downstream's account now; nil without one.
 func (f *fork) downstreamStats() *record.DownstreamStats {
-	if f.down == nil {
+	if f.down == nil || f.mute {
 		return nil
 	}
 	var s record.DownstreamStats

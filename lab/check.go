@@ -23,7 +23,8 @@ var countings = []string{"with-drain", "window"}
 // each where it stands in the file.
 type checker struct {
 	*decoder
-	e *record.Experiment
+	e     *record.Experiment
+	alone bool // what is being checked has no downstream
 }
 
 func (c *checker) experiment() {
@@ -41,6 +42,7 @@ func (c *checker) experiment() {
 			c.oneOf("source.counting", c.e.Source.Counting, countings)
 		}
 		c.notNegative("source.window", float64(c.e.Source.Window))
+		c.notNegative("source.cores", float64(c.e.Source.Cores))
 	}
 	c.atLeast("forks", c.e.Forks, 1)
 	if c.has("order") {
@@ -52,7 +54,9 @@ func (c *checker) experiment() {
 	c.downstream("downstream", c.e.Downstream)
 	c.place("place", c.e.Place)
 	c.netns("netns", c.e.Netns)
-	c.load()
+	c.load("load", &c.e.Load)
+	c.ladders()
+	c.alone = c.e.Downstream == nil
 	c.placeholders("jvm", c.e.JVM)
 	if len(c.e.SUTs) == 0 && !c.mistaken("suts") {
 		c.add("suts", "no suts; an experiment needs at least one, such as {name: mine, command: [./server, --port, \"{{port}}\"]}")
@@ -105,40 +109,26 @@ func (c *checker) downstream(path string, d *record.Downstream) {
 	if d.GRPCDelay != nil {
 		c.notNegative(path+".grpc_delay", float64(*d.GRPCDelay))
 	}
+	c.downstreamCommand(path, d)
 }
 
-func (c *checker) load() {
-	l := c.e.Load
-	if problem := checkPath(l.Path); problem != "" && !c.mistaken("load.path") {
-		c.add("load.path", "%q: %s", l.Path, problem)
+// downstreamCommand checks a downstream that is not ours, which takes its delay
+// from its command line and has none of our other settings.
+func (c *checker) downstreamCommand(path string, d *record.Downstream) {
+	if !c.has(path+".command") || c.mistaken(path+".command") {
+		return
 	}
-	if len(l.Connections) == 0 && !c.mistaken("load.connections") {
-		c.add("load.connections", "an empty ladder; want the connection counts to climb, such as [100, 1000, 3000]")
+	c.tierPlaceholders(path+".command", "downstream", d.Command)
+	switch {
+	case len(d.Command) == 0 || d.Command[0] == "":
+		c.add(path+".command", "an empty command; want a list such as [\"{{jdk}}/bin/java\", DelayServer.java, \"{{port}}\", \"{{delay_ms}}\"]")
+	case !mentions(d.Command, "port"):
+		c.add(path+".command", "a command without {{port}}: nobody would know where it listens")
 	}
-	for i, n := range l.Connections {
-		path := fmt.Sprintf("load.connections[%d]", i)
-		switch {
-		case c.mistaken(path):
-		case n < 1 || n > maxConnections:
-			c.add(path, "a rung of %d connections; want 1 to %d", n, maxConnections)
-		case slices.Index(l.Connections, n) < i:
-			c.add(path, "a second rung of %d connections", n)
+	for _, key := range []string{"jitter", "keep_alive", "faults", "seed", "max_conns", "grpc_delay"} {
+		if c.has(path + "." + key) {
+			c.add(path+"."+key, "%s is of our own downstream; give it to the command in its own words", key)
 		}
-	}
-	if c.has("load.engine") {
-		c.oneOf("load.engine", l.Engine, []string{"auto", "epoll", "portable"})
-	}
-	c.atLeast("load.rounds", l.Rounds, 1)
-	c.positive("load.duration", l.Duration)
-	c.positive("load.timeout", l.Timeout)
-	c.notNegative("load.warmup.min", float64(l.Warmup.Min))
-	c.notNegative("load.warmup.max", float64(l.Warmup.Max))
-	c.notNegative("load.warmup.count", float64(l.Warmup.Count))
-	if c.has("load.warmup.count") && (c.has("load.warmup.min") || c.has("load.warmup.max")) {
-		c.add("load.warmup", "a warm-up by count, which is so many windows long, and by time; want one of them")
-	}
-	if l.Warmup.Min > l.Warmup.Max && !c.mistaken("load.warmup") {
-		c.add("load.warmup", "a warm-up of at least %v and at most %v; max must not be less than min", l.Warmup.Min, l.Warmup.Max)
 	}
 }
 
@@ -151,11 +141,17 @@ func (c *checker) sut(path string, s *record.SUT) {
 	} else if problem := checkSUTName(s.Name); problem != "" && !c.mistaken(path+".name") {
 		c.add(path+".name", "%q: %s", s.Name, problem)
 	}
+	c.alone = s.Downstream == nil && c.e.Downstream == nil || s.Downstream != nil && s.Downstream.None
 	c.sutKind(path, s)
 	c.downstream(path+".downstream", s.Downstream)
 	c.place(path+".place", s.Place)
 	c.netns(path+".netns", s.Netns)
 	c.grpc(path, s)
+	if s.Load != nil {
+		c.load(path+".load", s.Load)
+		c.together(path, "path", "load.path")
+		c.together(path, "path", "load.targets")
+	}
 	if s.Path != "" {
 		if problem := checkPath(s.Path); problem != "" {
 			c.add(path+".path", "%q: %s", s.Path, problem)
@@ -183,6 +179,7 @@ func (c *checker) sut(path string, s *record.SUT) {
 	c.notNegative(path+".limits.client_pool", float64(s.Limits.ClientPool))
 	c.notNegative(path+".limits.db_pool", float64(s.Limits.DBPool))
 	c.notNegative(path+".limits.max_connections", float64(s.Limits.MaxConnections))
+	c.notNegative(path+".limits.held", float64(s.Limits.Held))
 	if s.Standin != nil && !c.mistaken(path+".standin") {
 		c.oneOf(path+".standin.model", s.Standin.Model, standinModels)
 		c.notNegative(path+".standin.workers", float64(s.Standin.Workers))
@@ -242,24 +239,31 @@ func mentionsInEnv(env map[string]string, name string) bool {
 
 func (c *checker) published() {
 	type row struct {
-		sut         string
-		connections int
+		sut  string
+		rung record.Rung
 	}
 	seen := map[row]bool{}
 	for i, p := range c.e.Published {
 		path := fmt.Sprintf("published[%d]", i)
-		if !c.has(path+".sut") || !c.has(path+".connections") {
+		rung := path + ".connections"
+		if c.has(path + ".rate") {
+			rung = path + ".rate"
+		}
+		if !c.has(path+".sut") || !c.has(rung) {
 			if !c.mistaken(path) {
-				c.add(path, "a published row needs sut and connections")
+				c.add(path, "a published row needs sut and connections (or rate)")
 			}
 			continue
 		}
+		c.together(path, "connections", "rate")
 		c.knownSUT(path+".sut", p.SUT)
-		c.knownRung(path+".connections", p.Connections)
-		if seen[row{p.SUT, p.Connections}] {
-			c.add(path, "a second row for %s at %d", p.SUT, p.Connections)
+		if problem := c.noRung(p.SUT, p.Rung()); problem != "" && !c.mistaken(rung) {
+			c.add(rung, "%s", problem)
 		}
-		seen[row{p.SUT, p.Connections}] = true
+		if seen[row{p.SUT, p.Rung()}] {
+			c.add(path, "a second row for %s at %s", p.SUT, p.Rung())
+		}
+		seen[row{p.SUT, p.Rung()}] = true
 	}
 }
 
@@ -283,19 +287,26 @@ func (c *checker) noSUT(name string) string {
 	return fmt.Sprintf("no SUT is called %q%s; the suts are %s", name, didYouMean(name, names), strings.Join(names, ", "))
 }
 
-func (c *checker) knownRung(path string, connections int) {
-	if problem := c.noRung(connections); problem != "" && !c.mistaken(path) {
-		c.add(path, "%s", problem)
-	}
-}
-
-// noRung says that the ladder does not have this rung, or "" if it has.
-func (c *checker) noRung(connections int) string {
-	if slices.Contains(c.e.Load.Connections, connections) {
+// noRung says that a SUT's ladder does not have this rung, or "" if it has.
+func (c *checker) noRung(sut string, rung record.Rung) string {
+	l := c.e.LoadOf(sut)
+	if slices.Contains(l.Rungs(), rung) {
 		return ""
 	}
-	rungs := slices.DeleteFunc(slices.Clone(c.e.Load.Connections), func(n int) bool { return n < 1 })
-	return fmt.Sprintf("%d is no rung of the ladder; it has %s", connections, ladder(rungs))
+	rungs := slices.DeleteFunc(l.Rungs(), func(r record.Rung) bool { return r.Connections < 1 && r.Rate <= 0 })
+	whose := "the ladder"
+	if s := c.sutNamed(sut); s != nil && s.Load != nil {
+		whose = "the ladder of " + sut
+	}
+	return fmt.Sprintf("%s is no rung of %s; it has %s", rung, whose, ladder(rungs))
+}
+
+func (c *checker) sutNamed(name string) *record.SUT {
+	at := slices.IndexFunc(c.e.SUTs, func(s record.SUT) bool { return s.Name == name })
+	if at < 0 {
+		return nil
+	}
+	return &c.e.SUTs[at]
 }
 
 func (c *checker) placeholders(path string, words []string) {
@@ -304,10 +315,19 @@ func (c *checker) placeholders(path string, words []string) {
 	}
 }
 
+// tierPlaceholders does it for the command of a tier that is not the SUT.
+func (c *checker) tierPlaceholders(path, tier string, words []string) {
+	for i, w := range words {
+		if err := checkPlaceholders(tier, w); err != nil {
+			c.add(fmt.Sprintf("%s[%d]", path, i), "%v", err)
+		}
+	}
+}
+
 func (c *checker) placeholder(path, text string) {
-	if err := checkPlaceholders(text); err != nil {
+	if err := checkPlaceholders("sut", text); err != nil {
 		c.add(path, "%v", err)
-	} else if c.e.Downstream == nil && mentions([]string{text}, "downstream") {
+	} else if c.alone && mentions([]string{text}, "downstream") {
 		c.add(path, "{{downstream}} in an experiment with downstream: none")
 	}
 }

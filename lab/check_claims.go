@@ -1,25 +1,15 @@
 package lab
 
 import (
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
-	"github.com/expr-lang/expr/ast"
-	"github.com/expr-lang/expr/file"
-	"github.com/expr-lang/expr/parser"
+	"loomlab/lab/record"
 )
 
-// claimFigures are the functions that a claim's expression can call, each as
-// figure('sut', connections).
-var claimFigures = []string{
-	"throughput", "errors", "mean_ms", "p50_ms", "p90_ms", "p99_ms", "p999_ms",
-	"rss_mb", "heap_mb", "threads_peak", "cpu_us_per_request", "cpu_cores", "ready_s", "idle_rss_mb",
-}
-
-// claims checks that each claim is an expression, and that it speaks of figures,
-// SUTs and rungs that the experiment has. Whether it holds is for a run to say.
+// claims checks that each claim is an expression that can be decided, and that it
+// speaks of figures, SUTs and rungs that the experiment has. Whether it holds is
+// for a run to say.
 func (c *checker) claims() {
 	for i, claim := range c.e.Claims {
 		path := fmt.Sprintf("claims[%d]", i)
@@ -33,49 +23,34 @@ func (c *checker) claims() {
 		if c.mistaken(path + ".expr") {
 			continue
 		}
-		tree, err := parser.Parse(claim.Expr)
+		report := func(text string) { c.add(path+".expr", "%s", text) }
+		parsed, err := parseClaim(claim.Expr)
 		if err != nil {
-			text := err.Error()
-			if e := (*file.Error)(nil); errors.As(err, &e) {
-				text = fmt.Sprintf("%s at character %d", e.Message, e.Column+1)
-			}
-			c.add(path+".expr", "not an expression: %s", text)
+			report(err.Error())
 			continue
 		}
-		ast.Walk(&tree.Node, &claimVisitor{checker: c, path: path + ".expr"})
-	}
-}
-
-// claimVisitor checks the calls of one claim.
-type claimVisitor struct {
-	*checker
-	path string
-}
-
-func (v *claimVisitor) Visit(node *ast.Node) {
-	call, ok := (*node).(*ast.CallNode)
-	if !ok {
-		return
-	}
-	name, ok := call.Callee.(*ast.IdentifierNode)
-	if !ok || !slices.Contains(claimFigures, name.Value) {
-		v.report("%s is no figure; known are %s", call.Callee.String(), strings.Join(claimFigures, ", "))
-		return
-	}
-	if len(call.Arguments) != 2 {
-		v.report("%s takes a SUT's name and a rung, such as %s('%s', %d)", name.Value, name.Value, "platform", 1000)
-		return
-	}
-	if sut, ok := call.Arguments[0].(*ast.StringNode); ok {
-		if problem := v.noSUT(sut.Value); problem != "" {
-			v.report("%s", problem)
+		for _, mistake := range parsed.mistakes {
+			report(mistake)
 		}
-	}
-	if rung, ok := call.Arguments[1].(*ast.IntegerNode); ok {
-		if problem := v.noRung(rung.Value); problem != "" {
-			v.report("%s", problem)
+		for _, figure := range parsed.figures {
+			c.claimFigure(figure, report)
 		}
 	}
 }
 
-func (v *claimVisitor) report(format string, a ...any) { v.add(v.path, format, a...) }
+// claimFigure checks that the experiment has what a figure is asked of.
+func (c *checker) claimFigure(f figureCall, report func(string)) {
+	if problem := c.noSUT(f.sut); problem != "" {
+		report(problem)
+		return
+	}
+	if f.atStart() {
+		return
+	}
+	if problem := c.noRung(f.sut, f.rung(c.e)); problem != "" {
+		report(problem)
+	}
+}
+
+// knownFigures lists the figures for a message.
+func knownFigures() string { return strings.Join(record.FigureNames(), ", ") }

@@ -125,6 +125,9 @@ func (d *decoder) special(path string, n ast.Node, v reflect.Value) bool {
 		}
 		return none
 	case []float64:
+		if !strings.HasPrefix(path, "published[") {
+			return false
+		}
 		d.figure(path, n, v)
 		return true
 	}
@@ -225,13 +228,13 @@ func (d *decoder) scalarValue(path string, n ast.Node, v reflect.Value) {
 			return
 		}
 		v.SetString(text)
-	case reflect.Int:
-		i, err := strconv.Atoi(text)
+	case reflect.Int, reflect.Int64:
+		i, err := strconv.ParseInt(text, 10, v.Type().Bits())
 		if !isInteger || err != nil {
 			d.add(path, "%s; want a whole number", describe(n))
 			return
 		}
-		v.SetInt(int64(i))
+		v.SetInt(i)
 	case reflect.Uint64:
 		u, err := strconv.ParseUint(text, 10, 64)
 		if !isInteger || err != nil {

@@ -18,8 +18,10 @@ type circumstances struct {
 	// or when there was none.
 	unsteady string
 	// foreign says that the SUT is no child of ours: its CPU looks like a stranger's.
-	foreign     bool
-	resumed     bool         // another process has climbed the lower rungs of this fork
+	foreign bool
+	resumed bool // another process has climbed the lower rungs of this fork
+	// solo is what a downstream that is not ours takes when it is asked alone; 0: it is ours.
+	solo        time.Duration
 	calibration *record.Cell // of the same rung; nil without one
 	instrument  []float64    // µs of CPU a request of engine and downstream, in the other forks' windows
 }
@@ -29,7 +31,7 @@ type circumstances struct {
 var doubtRules = []func(record.Cell, circumstances) *record.Doubt{
 	impossibleThroughput, impossibleCalls, impossibleMean, impossibleSlots,
 	fewerConnections, errorsSeen, restarted, resumed, notSteady, jitBusy, notQuiet,
-	engineSaturated, engineLate, downstreamSaturated, downstreamLate, waitsForCPU, calibrationDrift, machineSpeed, machineBusy,
+	engineSaturated, engineLate, downstreamRejected, downstreamSaturated, downstreamLate, waitsForCPU, calibrationDrift, machineSpeed, machineBusy,
 	renewed, retried, heavyTail, thinP99,
 }
 

@@ -11,7 +11,7 @@ import (
 const bugRemedy = "a bug of the lab, the downstream or the SUT: keep the run directory and report it; do not use the cell"
 
 func impossible(threshold, evidence string, a ...any) *record.Doubt {
-	return &record.Doubt{Kind: "impossible", Threshold: threshold, Evidence: fmt.Sprintf(evidence, a...), Remedy: bugRemedy}
+	return &record.Doubt{Kind: record.DoubtImpossible, Threshold: threshold, Evidence: fmt.Sprintf(evidence, a...), Remedy: bugRemedy}
 }
 
 // impossibleThroughput: each of N connections has at most T ÷ D + 1 answers in T.
@@ -48,7 +48,7 @@ func impossibleCalls(c record.Cell, about circumstances) *record.Doubt {
 
 func impossibleMean(c record.Cell, _ circumstances) *record.Doubt {
 	l := c.Load.LatencyMS
-	if l == nil || l.Mean >= l.Min*0.999 && l.Mean <= l.Max*1.001 { // the histogram has 3 digits
+	if l == nil || !(l.Mean < l.Min*0.999) && !(l.Mean > l.Max*1.001) { // the histogram has 3 digits; what is not there is NaN
 		return nil
 	}
 	return impossible("min ≤ mean ≤ max", "mean %.3f ms outside [%.3f, %.3f]", l.Mean, l.Min, l.Max)

@@ -20,7 +20,7 @@ func fewerConnections(c record.Cell, _ circumstances) *record.Doubt {
 	if k.Answered >= k.Requested {
 		return nil
 	}
-	return &record.Doubt{Kind: "fewer-connections", Threshold: "every connection has one answer before the window",
+	return &record.Doubt{Kind: record.DoubtFewerConnections, Threshold: "every connection has one answer before the window",
 		Evidence: fmt.Sprintf("%d asked, %d established, %d answered", k.Requested, k.Established, k.Answered),
 		Remedy:   "raise the SUT's connection and backlog limits, or lower the rung"}
 }

@@ -34,6 +34,6 @@ func machineBusy(c record.Cell, about circumstances) *record.Doubt {
 	if busy == nil {
 		return nil
 	}
-	return &record.Doubt{Kind: "machine-busy", Threshold: "others use below 5 % of the cores, the host takes below 1 %, no quota bites",
+	return &record.Doubt{Kind: record.DoubtMachineBusy, Threshold: "others use below 5 % of the cores, the host takes below 1 %, no quota bites",
 		Evidence: strings.Join(busy, "; "), Remedy: "stop what else runs here (`loomlab doctor` looks for it), or use a machine of your own"}
 }

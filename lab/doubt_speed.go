@@ -52,7 +52,7 @@ type spent struct {
 func (l *lab) costsBefore(j job) []float64 {
 	var costs []float64
 	for _, c := range l.costs {
-		if c.sut == j.SUT && c.fork != j.Fork && c.rung == (record.Rung{Connections: j.Connections, Rate: j.rate}) {
+		if c.sut == j.SUT && c.fork != j.Fork && c.rung == j.Rung() {
 			costs = append(costs, c.us)
 		}
 	}

@@ -29,7 +29,7 @@ func engineSaturated(c record.Cell, _ circumstances) *record.Doubt {
 	if cores < busyLoops*float64(e.Loops) {
 		return nil
 	}
-	return &record.Doubt{Kind: "engine-saturated", Threshold: "below 85 % of its loops' cores",
+	return &record.Doubt{Kind: record.DoubtEngineSaturated, Threshold: "below 85 % of its loops' cores",
 		Evidence: fmt.Sprintf("%.2f cores with %s", cores, count(e.Loops, "loop")),
 		Remedy:   "the figures are the engine's own limit: more --loops on more cores, or several generators"}
 }
@@ -57,7 +57,7 @@ func engineLate(c record.Cell, _ circumstances) *record.Doubt {
 // they are by default; where it has fewer, one thread at its limit shows it.
 func downstreamSaturated(c record.Cell, about circumstances) *record.Doubt {
 	p := c.Probes[record.TierDownstream]
-	if p == nil || c.Load.Seconds == 0 {
+	if p == nil || c.Load.Seconds == 0 || about.solo > 0 { // how many threads of somebody else's are enough is not known
 		return nil
 	}
 	hottest := 0.0
@@ -67,13 +67,23 @@ func downstreamSaturated(c record.Cell, about circumstances) *record.Doubt {
 	loops := max(1, about.cores/2)
 	switch {
 	case about.cores > 0 && p.Cores != nil && *p.Cores >= busyLoops*float64(loops):
-		return &record.Doubt{Kind: "downstream-saturated", Threshold: "below 85 % of its loops' cores",
+		return &record.Doubt{Kind: record.DoubtDownstreamSaturated, Threshold: "below 85 % of its loops' cores",
 			Evidence: fmt.Sprintf("%.2f cores with %s", *p.Cores, count(loops, "loop")), Remedy: ownCore}
 	case hottest >= busyLoops:
-		return &record.Doubt{Kind: "downstream-saturated", Threshold: "no thread of it above 85 % of a core",
+		return &record.Doubt{Kind: record.DoubtDownstreamSaturated, Threshold: "no thread of it above 85 % of a core",
 			Evidence: fmt.Sprintf("a thread used %.2f of a core", hottest), Remedy: ownCore}
 	}
 	return nil
+}
+
+// downstreamRejected: one that is late when nobody else asks measures itself.
+func downstreamRejected(_ record.Cell, about circumstances) *record.Doubt {
+	if about.solo == 0 || about.delay == 0 || about.solo <= about.delay+soloLate {
+		return nil
+	}
+	return &record.Doubt{Kind: record.DoubtDownstreamRejected, Threshold: fmt.Sprintf("asked alone, the downstream answers within %v of its delay", soloLate),
+		Evidence: fmt.Sprintf("p50 %s for a delay of %s", millis(about.solo.Seconds()), millis(about.delay.Seconds())),
+		Remedy:   "its figures are its own: with the JDK's HttpServer try -Dsun.net.httpserver.nodelay=true"}
 }
 
 func downstreamLate(c record.Cell, _ circumstances) *record.Doubt {
@@ -130,7 +140,7 @@ func calibrationDrift(c record.Cell, about circumstances) *record.Doubt {
 	if now == 0 || then == 0 || now <= (1+driftShare)*then {
 		return nil
 	}
-	return &record.Doubt{Kind: "calibration-drift", Threshold: "the instrument costs at most twice the CPU of its calibration at this rate",
+	return &record.Doubt{Kind: record.DoubtCalibrationDrift, Threshold: "the instrument costs at most twice the CPU of its calibration at this rate",
 		Evidence: fmt.Sprintf("engine and downstream %.1f µs a request, %.1f µs in the calibration", now, then),
 		Remedy:   "the machine has become slower, or the tiers are in each other's way: " + ownCore}
 }
@@ -188,7 +198,7 @@ func restarted(c record.Cell, _ circumstances) *record.Doubt {
 	}
 	for _, field := range []string{"jvm", "cpu_s"} {
 		if reason := p.Unavailable[field]; strings.Contains(reason, "restarted") {
-			return &record.Doubt{Kind: "sut-restarted", Threshold: "one SUT process for the whole window", Evidence: reason,
+			return &record.Doubt{Kind: record.DoubtRestarted, Threshold: "one SUT process for the whole window", Evidence: reason,
 				Remedy: "the figures mix two processes, one of them cold: look at the SUT's log for why the first one ended"}
 		}
 	}

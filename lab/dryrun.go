@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"loomlab/lab/record"
 )
 
 // Ports that --dry-run shows. A run takes free ones below the ephemeral range.
@@ -29,13 +31,7 @@ func (p *Plan) WriteDryRun(w io.Writer) error {
 	for _, s := range p.Skipped {
 		fmt.Fprintf(&b, "skipped: %s, %s\n", s.Name, s.Reason)
 	}
-	l := e.Load
-	warm := "without warm-up"
-	if p.Warms() {
-		warm = "after " + between(time.Duration(l.Warmup.Min), time.Duration(l.Warmup.Max)) + " of warm-up"
-	}
-	fmt.Fprintf(&b, "order: %s; each climbs %s connections %s, %s of %v a rung; %s\n",
-		p.orderText(), ladder(l.Connections), warm, count(l.Rounds, "window"), l.Duration, count(e.Forks, "fork"))
+	p.writeLoads(&b)
 	fmt.Fprintf(&b, "%s in all\n", count(len(p.Cells), "cell"))
 	for _, tier := range slices.Sorted(maps.Keys(e.Place)) {
 		fmt.Fprintf(&b, "place: %s runs at %s\n", tier, e.Place[tier])
@@ -46,7 +42,14 @@ func (p *Plan) WriteDryRun(w io.Writer) error {
 	downstream, grpc := loopback(exampleDownstreamPort), loopback(exampleGRPCPort)
 	shown := ""
 	for _, s := range p.SUTs {
-		if argv := p.DownstreamArgv(s.Downstream, downstream, grpc); argv != nil && JoinWords(argv) != shown {
+		argv := p.DownstreamArgv(s.Downstream, downstream, grpc)
+		if s.Downstream != nil && len(s.Downstream.Command) > 0 {
+			var err error
+			if argv, err = p.DownstreamCommand(s, exampleDownstreamPort, nil); err != nil {
+				return err
+			}
+		}
+		if argv != nil && JoinWords(argv) != shown {
 			shown = JoinWords(argv) // most often one for all
 			fmt.Fprintf(&b, "  # downstream\n  %s\n", shown)
 		}
@@ -64,6 +67,50 @@ func (p *Plan) WriteDryRun(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// writeLoads says who climbs which ladder, and how.
+func (p *Plan) writeLoads(b *strings.Builder) {
+	e := &p.Experiment
+	shared := slices.ContainsFunc(p.SUTs, func(s PlannedSUT) bool { return s.Load == nil })
+	if shared {
+		fmt.Fprintf(b, "order: %s; each climbs %s; %s\n", p.orderText(), loadText(&e.Load), count(e.Forks, "fork"))
+	} else {
+		fmt.Fprintf(b, "order: %s; %s\n", p.orderText(), count(e.Forks, "fork"))
+	}
+	for _, s := range p.SUTs {
+		if s.Load != nil {
+			fmt.Fprintf(b, "load of %s: %s\n", s.Name, loadText(s.Load))
+		}
+	}
+	if e.Scale > 0 {
+		fmt.Fprintf(b, "scale: numbers of requests × %s\n", number(e.Scale))
+	}
+}
+
+// loadText is a load in a sentence: its ladder, warm-up, windows and targets.
+func loadText(l *record.Load) string {
+	rungs, unit := ladder(l.Rungs()), "connections"
+	if len(l.Rate) > 0 {
+		rungs, unit = strings.ReplaceAll(rungs, "/s offered", ""), "requests offered a second"
+	}
+	warm := "without warm-up"
+	if l.Warmup.Max > 0 {
+		warm = "after " + between(time.Duration(l.Warmup.Min), time.Duration(l.Warmup.Max)) + " of warm-up"
+	}
+	text := fmt.Sprintf("%s %s %s, %s of %s a rung", rungs, unit, warm, count(l.Rounds, "window"), l.Window())
+	var targets []string
+	total := 0.0
+	for _, t := range l.Targets {
+		total += t.Weight
+	}
+	for _, t := range l.Targets {
+		targets = append(targets, percent(t.Weight/total)+" "+t.Path)
+	}
+	if targets != nil {
+		text += ", " + strings.Join(targets, " and ")
+	}
+	return text
 }
 
 // orderText says in which order the SUTs run, fork by fork where that differs.
@@ -97,7 +144,13 @@ func (p *Plan) writeSUT(b *strings.Builder, s PlannedSUT, values Placeholders) e
 		}
 		fmt.Fprintf(b, "%s\n", JoinWords(argv))
 	}
-	load := p.LoadArgv(s, s.BaseURL(examplePort), p.Experiment.Load.Connections[0], false)
+	first := p.load(s).Rungs()[0]
+	load := p.EngineArgv(s, s.BaseURL(examplePort), first, false)
+	if s.LoadCommand != nil {
+		if load, err = p.LoadCommandArgv(s, s.BaseURL(examplePort), first, nil); err != nil {
+			return err
+		}
+	}
 	fmt.Fprintf(b, "  %s\n", JoinWords(load))
 	return nil
 }
@@ -114,10 +167,10 @@ func (p *Plan) whereText(s PlannedSUT) string {
 	return text
 }
 
-func ladder(rungs []int) string {
+func ladder(rungs []record.Rung) string {
 	words := make([]string, len(rungs))
-	for i, n := range rungs {
-		words[i] = fmt.Sprint(n)
+	for i, r := range rungs {
+		words[i] = r.String()
 	}
 	return strings.Join(words, ", ")
 }

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 
@@ -73,7 +74,7 @@ func equalRateOf(measured []figure) float64 {
 // WantsEqualRate tells whether the run has windows at equal rate: as the
 // experiment says, else with several forks.
 func (p *Plan) WantsEqualRate() bool {
-	if len(p.SUTs) < 2 {
+	if len(p.SUTs) < 2 || noEqualRate(&p.Experiment) != "" {
 		return false
 	}
 	if want := p.Experiment.Load.EqualRate; want != nil {
@@ -85,8 +86,27 @@ func (p *Plan) WantsEqualRate() bool {
 // endsAtEqualRate tells whether a turn climbs to the highest rung of a fork that
 // knows the rate.
 func (p *Plan) endsAtEqualRate(t turn) bool {
+	if !p.WantsEqualRate() || t.fork < 2 {
+		return false
+	}
 	top := p.highestFit(t.sut.Name)
-	return p.WantsEqualRate() && t.fork >= 2 && slices.ContainsFunc(t.cells, func(k CellKey) bool { return k.Connections == top })
+	return slices.ContainsFunc(t.cells, func(k CellKey) bool { return k.Connections == top })
+}
+
+// noEqualRate says why the SUTs cannot have a window at one rate, or "": it is
+// made of the throughputs of a closed loop, by our engine.
+func noEqualRate(e *record.Experiment) string {
+	for _, s := range e.SUTs {
+		switch l := e.LoadOf(s.Name); {
+		case len(l.Command) > 0:
+			return fmt.Sprintf("the load of %s is a command of its own", s.Name)
+		case len(l.Rate) > 0:
+			return fmt.Sprintf("%s climbs offered rates already", s.Name)
+		case l.Requests > 0:
+			return fmt.Sprintf("the windows of %s are numbers of requests", s.Name)
+		}
+	}
+	return ""
 }
 
 // turnsAgain are those of a single fork: every SUT once more, for that window alone.
@@ -110,5 +130,5 @@ func (f *fork) equalRate(ctx context.Context) error {
 		return nil
 	}
 	// A process that has climbed the ladder is warm; only a fresh one has to be warmed up.
-	return f.one(ctx, job{CellKey: CellKey{SUT: f.sut.Name, Fork: f.n, Round: 1}, rate: l.rate, warm: f.cold && f.plan.Warms()})
+	return f.one(ctx, job{CellKey: CellKey{SUT: f.sut.Name, Fork: f.n, Round: 1, Rate: l.rate}, warm: f.cold && f.warms()})
 }

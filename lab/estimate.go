@@ -2,6 +2,8 @@ package lab
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"loomlab/lab/record"
@@ -38,31 +40,32 @@ const (
 	settleMost  = 5 * time.Second
 )
 
+// What a SUT serves a second where nothing is known of it, roughly; likewise.
+const (
+	slowRate = 2_000
+	fastRate = 40_000
+)
+
+// climb is the time of one SUT's ladder in one fork, by parts.
+type climb struct {
+	starts, leadIns, drains   time.Duration
+	warmLeast, warmMost       time.Duration
+	windowsLeast, windowsMost time.Duration
+	processes, rungs          int      // of one SUT the processes, of all the rungs
+	warmups, windows          []string // what there is of each: "6s to 20s", "10s"
+}
+
 func (p *Plan) estimate() Estimate {
-	l := p.Experiment.Load
-	starts, leadIns, drains := time.Duration(0), time.Duration(0), time.Duration(0)
+	var all climb
 	for _, s := range p.SUTs {
-		switch s.Kind {
-		case KindApp:
-			starts += appStart
-		case KindStandin, KindCommand:
-			starts += nativeStart
-		}
-		for _, connections := range l.Connections {
-			mean := MeanLatencyAtLeast(connections, p.ceilings(s, connections))
-			leadIns += time.Duration(l.Rounds) * LeadIn(mean)
-			drains += time.Duration(l.Rounds) * mean
-		}
+		all.add(p.climb(s))
 	}
 	forks := time.Duration(p.Experiment.Forks)
 	perFork := ""
 	if p.Experiment.Isolate == IsolateRung {
-		starts *= time.Duration(len(l.Connections))
-		perFork = " × " + count(len(l.Connections), "rung")
+		perFork = " × " + count(all.processes, "rung")
 	}
-	rungs := forks * time.Duration(len(p.SUTs)*len(l.Connections))
-	windows := time.Duration(len(p.Cells))
-	warmMin, warmMax := time.Duration(l.Warmup.Min), time.Duration(l.Warmup.Max)
+	rungs, windows := p.Experiment.Forks*all.rungs, time.Duration(len(p.Cells))
 	var e Estimate
 	add := func(what, how string, least, most time.Duration) {
 		if most > 0 {
@@ -70,22 +73,92 @@ func (p *Plan) estimate() Estimate {
 			e.Min, e.Max = e.Min+least, e.Max+most
 		}
 	}
-	add("starts", count(len(p.SUTs), "SUT")+" × "+count(p.Experiment.Forks, "fork")+perFork, forks*starts, forks*starts)
-	firsts := forks * time.Duration(len(p.SUTs)) // rungs that begin cold
-	if p.Experiment.Isolate == IsolateRung {
-		firsts = rungs
-	}
-	add("warm-ups", count(int(rungs), "rung")+" × "+between(warmMin, warmMax), rungs*warmMin, firsts*warmMax+(rungs-firsts)*warmest(l.Warmup, false))
-	add("lead-ins", fmt.Sprintf("%d × max(2s, 5 × mean latency)", windows), forks*leadIns, forks*leadIns)
-	add("windows", fmt.Sprintf("%d × %v", windows, time.Duration(l.Duration)), windows*time.Duration(l.Duration), windows*time.Duration(l.Duration))
-	add("drains", fmt.Sprintf("%d × one latency", windows), forks*drains, forks*drains)
+	add("starts", count(len(p.SUTs), "SUT")+" × "+count(p.Experiment.Forks, "fork")+perFork, forks*all.starts, forks*all.starts)
+	add("warm-ups", count(rungs, "rung")+" × "+strings.Join(all.warmups, " or "), forks*all.warmLeast, forks*all.warmMost)
+	add("lead-ins", fmt.Sprintf("%d × max(2s, 5 × mean latency)", windows), forks*all.leadIns, forks*all.leadIns)
+	add("windows", fmt.Sprintf("%d × %s", windows, strings.Join(all.windows, " or ")), forks*all.windowsLeast, forks*all.windowsMost)
+	add("drains", fmt.Sprintf("%d × one latency", windows), forks*all.drains, forks*all.drains)
 	add("settling", fmt.Sprintf("%d × %s", windows, between(settleLeast, settleMost)), windows*settleLeast, windows*settleMost)
 	if p.calibrates() {
-		rungs, length := time.Duration(len(l.Connections)), calibrationLength(time.Duration(l.Duration), p.Experiment.Quick)
+		l := p.calibrationLoad()
+		rungs, length := time.Duration(len(l.Connections)), time.Duration(l.Duration)
 		add("calibration", fmt.Sprintf("%s × (2s + %v)", count(int(rungs), "rung"), length), rungs*(LeadIn(0)+length), rungs*(LeadIn(0)+length))
 	}
-	p.estimateEqualRate(starts, add)
+	p.estimateEqualRate(all.starts, add)
 	return e
+}
+
+// add puts the time of another SUT to it.
+func (c *climb) add(o climb) {
+	c.starts, c.leadIns, c.drains = c.starts+o.starts, c.leadIns+o.leadIns, c.drains+o.drains
+	c.warmLeast, c.warmMost = c.warmLeast+o.warmLeast, c.warmMost+o.warmMost
+	c.windowsLeast, c.windowsMost = c.windowsLeast+o.windowsLeast, c.windowsMost+o.windowsMost
+	c.processes, c.rungs = max(c.processes, o.processes), c.rungs+o.rungs
+	for _, text := range o.warmups {
+		if !slices.Contains(c.warmups, text) {
+			c.warmups = append(c.warmups, text)
+		}
+	}
+	for _, text := range o.windows {
+		if !slices.Contains(c.windows, text) {
+			c.windows = append(c.windows, text)
+		}
+	}
+}
+
+// climb estimates one SUT in one fork.
+func (p *Plan) climb(s PlannedSUT) climb {
+	l := p.load(s)
+	rungs := l.Rungs()
+	c := climb{processes: 1, rungs: len(rungs), windows: []string{l.Window()},
+		warmups: []string{between(time.Duration(l.Warmup.Min), time.Duration(l.Warmup.Max))}}
+	if l.Requests > 0 {
+		c.windows[0] += fmt.Sprintf(" at %d/s to %d/s or a ceiling", slowRate, fastRate)
+	}
+	if p.Experiment.Isolate == IsolateRung {
+		c.processes = len(rungs)
+	}
+	switch s.Kind {
+	case KindApp:
+		c.starts = appStart
+	case KindStandin, KindCommand:
+		c.starts = nativeStart
+	}
+	c.starts *= time.Duration(c.processes)
+	rounds := time.Duration(l.Rounds)
+	for i, rung := range rungs {
+		c.warmLeast += time.Duration(l.Warmup.Min)
+		c.warmMost += warmest(l.Warmup, i < c.processes)
+		mean := time.Duration(0)
+		if rung.Rate == 0 {
+			mean = MeanLatencyAtLeast(rung.Connections, p.ceilings(s, rung.Connections))
+		}
+		least, most := p.windowTime(s, rung)
+		c.windowsLeast, c.windowsMost = c.windowsLeast+rounds*least, c.windowsMost+rounds*most
+		c.leadIns += rounds * LeadIn(mean)
+		c.drains += rounds * mean
+	}
+	return c
+}
+
+// windowTime bounds the length of a window. One of a number of requests takes as
+// long as the lowest ceiling says, or at a rate that is a guess.
+func (p *Plan) windowTime(s PlannedSUT, rung record.Rung) (least, most time.Duration) {
+	l := p.load(s)
+	n := float64(l.RequestsAt(rung))
+	if n == 0 {
+		return time.Duration(l.Duration), time.Duration(l.Duration)
+	}
+	fast, slow := float64(fastRate), float64(slowRate)
+	if ceilings := p.ceilings(s, rung.Connections); len(ceilings) > 0 {
+		fast = min(fast, ceilings[0].PerS)
+	}
+	if rung.Rate > 0 {
+		fast = min(fast, rung.Rate)
+	}
+	slow = min(slow, fast)
+	second := float64(time.Second)
+	return time.Duration(n / fast * second), time.Duration(n / slow * second)
 }
 
 // estimateEqualRate adds the windows at equal rate: one a SUT in each fork but
@@ -110,10 +183,11 @@ func (p *Plan) estimateEqualRate(starts time.Duration, add func(what, how string
 
 // ceilings are those of a SUT on a rung under the nominal delay.
 func (p *Plan) ceilings(s PlannedSUT, connections int) []record.Ceiling {
-	if s.Downstream == nil {
-		return nil
+	delay := time.Duration(0)
+	if s.Downstream != nil {
+		delay = time.Duration(s.Downstream.Delay)
 	}
-	return Ceilings(connections, s.Limits, s.Calls, time.Duration(s.Downstream.Delay))
+	return Ceilings(connections, s.Limits, s.Calls, delay)
 }
 
 func (e Estimate) String() string { return between(e.Min.Round(time.Second), e.Max.Round(time.Second)) }

@@ -3,7 +3,9 @@ package lab
 import (
 	"fmt"
 	"net/url"
+	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,6 +25,7 @@ func Parse(file string, data []byte) (*record.Experiment, error) {
 	if d.decode(data, e) {
 		placeTexts(e, d.texts)
 		inheritDelays(e, d.at)
+		inheritLoads(e, d.has)
 		(&checker{decoder: d, e: e}).experiment()
 	}
 	if len(d.mistakes.List) > 0 {
@@ -49,12 +52,14 @@ func defaults() *record.Experiment {
 }
 
 // Resolve fills in the defaults that follow from other values, after a file or
-// flags have set those: each SUT's path, downstream, readiness and JVM flags, and the calls
-// per request of an app, which calls the downstream once on /call.
+// flags have set those: each SUT's path (of several targets the first), downstream, readiness
+// and JVM flags, and the calls per request of an app, which calls the downstream once on /call.
 func Resolve(e *record.Experiment) {
-	if w := &e.Load.Warmup; w.Count > 0 {
-		w.Min = record.Duration(w.Count) * e.Load.Duration
-		w.Max = w.Min
+	for _, l := range loads(e) {
+		if w := &l.Warmup; w.Count > 0 {
+			w.Min = record.Duration(w.Count) * l.Duration
+			w.Max = w.Min
+		}
 	}
 	if e.Netns != nil && e.Netns.None {
 		e.Netns = nil
@@ -64,9 +69,7 @@ func Resolve(e *record.Experiment) {
 		if base, path := splitURL(s.URL); path != "" {
 			s.URL, s.Path = base, path
 		}
-		if s.Path == "" {
-			s.Path = e.Load.Path
-		}
+		load := resolvePath(e, s)
 		switch {
 		case s.Downstream == nil:
 			s.Downstream = e.Downstream
@@ -94,11 +97,32 @@ func Resolve(e *record.Experiment) {
 		if s.JVM == nil {
 			s.JVM = e.JVM
 		}
-		if s.Calls == nil && s.Downstream != nil && s.Path == "/call" {
+		if s.Calls == nil && s.Downstream != nil && s.Path == "/call" && len(load.Targets) == 0 {
 			one := 1.0
 			s.Calls = &one
 		}
 	}
+}
+
+// resolvePath fills in the path of a SUT and returns its load. A path of its own
+// stands in the place of the targets that others get.
+func resolvePath(e *record.Experiment, s *record.SUT) record.Load {
+	load := e.Load
+	if s.Load != nil {
+		load = *s.Load
+	}
+	among := slices.ContainsFunc(load.Targets, func(t record.Target) bool { return t.Path == s.Path })
+	switch {
+	case s.Path == "" && len(load.Targets) > 0:
+		s.Path = load.Targets[0].Path
+	case s.Path == "":
+		s.Path = load.Path
+	case len(load.Targets) > 0 && !among:
+		load.Targets = nil
+		own := load
+		s.Load = &own
+	}
+	return load
 }
 
 // splitURL cuts an http URL into its base and its path with query; a path of
@@ -125,6 +149,50 @@ func inheritDelays(e *record.Experiment, at map[string]*token.Position) {
 		if _, given := at[fmt.Sprintf("suts[%d].downstream.delay", i)]; !given && e.SUTs[i].Downstream != nil {
 			e.SUTs[i].Downstream.Delay = delay
 		}
+	}
+}
+
+// excludes names the keys of a load of which one stands in place of the other.
+var excludes = map[string]string{
+	"duration": "requests", "requests": "duration", "connections": "rate", "rate": "connections",
+	"path": "targets", "targets": "path", "engine": "command", "command": "engine",
+}
+
+// inheritLoads completes a SUT's own load with what the experiment's says, but
+// for what stands in the place of something that the SUT gives.
+func inheritLoads(e *record.Experiment, has func(path string) bool) {
+	windowed(&e.Load)
+	outer, keys := yamlFields(reflect.ValueOf(&e.Load).Elem())
+	for i := range e.SUTs {
+		own := e.SUTs[i].Load
+		if own == nil {
+			continue
+		}
+		given := func(key string) bool { return has(fmt.Sprintf("suts[%d].load.%s", i, key)) }
+		fields, _ := yamlFields(reflect.ValueOf(own).Elem())
+		for _, key := range keys {
+			if other := excludes[key]; !given(key) && (other == "" || !given(other)) {
+				fields[key].Set(outer[key])
+			}
+		}
+		if given("warmup.min") && !given("warmup.max") {
+			own.Warmup.Max = max(own.Warmup.Min, e.Load.Warmup.Max)
+		}
+		if given("warmup.max") && !given("warmup.min") {
+			own.Warmup.Min = min(own.Warmup.Max, e.Load.Warmup.Min)
+		}
+		own.EqualRate = nil // concerns all SUTs
+		if len(own.Command) > 0 && !given("no_keepalive") {
+			own.NoKeepAlive = false // our engine's own
+		}
+		windowed(own)
+	}
+}
+
+// windowed leaves a load one length of its windows.
+func windowed(l *record.Load) {
+	if l.Requests > 0 {
+		l.Duration = 0
 	}
 }
 

@@ -152,6 +152,6 @@ func (l *lab) skipUnfit(t turn) (bool, error) {
 
 // unmeasured is a cell without figures.
 func unmeasured(j job, status, reason string) record.Cell {
-	return record.Cell{SUT: j.SUT, Fork: j.Fork, Connections: j.Connections, Rate: j.rate, Round: j.Round,
+	return record.Cell{SUT: j.SUT, Fork: j.Fork, Connections: j.Connections, Rate: j.Rate, Round: j.Round,
 		Started: time.Now().UTC(), Status: status, Reason: reason}
 }

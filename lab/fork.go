@@ -27,8 +27,10 @@ type fork struct {
 	down       *tier  // nil without a downstream
 	downProber *prober
 	downURL    string
-	downGRPC   string // host:port of its gRPC listener; "" without one
-	app        *tier  // nil for a SUT that runs already
+	downGRPC   string        // host:port of its gRPC listener; "" without one
+	mute       bool          // the downstream is somebody else's, which gives no account
+	soloP50    time.Duration // what that takes when it is asked alone
+	app        *tier         // nil for a SUT that runs already
 	appTree    *probes.Tree
 	prober     *prober
 	port       int
@@ -131,6 +133,10 @@ func (f *fork) startDownstream(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	f.downURL = "http://" + loopback(port)
+	if len(f.sut.Downstream.Command) > 0 {
+		return f.startDownstreamCommand(ctx, port)
+	}
 	if f.sut.Downstream.GRPCDelay != nil {
 		grpc, err := f.netns.freePort()
 		if err != nil {
@@ -154,7 +160,6 @@ func (f *fork) startDownstream(ctx context.Context) error {
 		return err
 	}
 	f.down = t
-	f.downURL = "http://" + loopback(port)
 	f.downProber = newProber(f.downURL).in(f.netns)
 	f.watch.sockets(f.sockets())
 	if _, err := f.watch.add(t); err != nil {
@@ -239,7 +244,7 @@ func (f *fork) launchSUT(begin *record.Start) error {
 // firstRequest makes the one checked request, as the article does.
 func (f *fork) firstRequest(ctx context.Context, begin *record.Start) error {
 	sent := time.Now()
-	status, body, err := f.prober.get(ctx, f.sut.Path, time.Duration(f.plan.Experiment.Load.Timeout))
+	status, body, err := f.prober.get(ctx, f.sut.Path, time.Duration(f.load().Timeout))
 	if err != nil {
 		return fmt.Errorf("the first request to %s got no answer: %w", f.sut.Path, err)
 	}
@@ -305,6 +310,12 @@ func (f *fork) peakRSS() *int64 {
 	return &n
 }
 
+// load is what this fork's SUT gets.
+func (f *fork) load() *record.Load { return f.plan.load(*f.sut) }
+
+// warms tells whether a rung begins with a warm-up.
+func (f *fork) warms() bool { return f.load().Warmup.Max > 0 }
+
 // close ends every child of the fork.
 func (f *fork) close() {
 	f.stopWatch()
@@ -363,24 +374,27 @@ func (f *fork) calls(c record.Cell) *float64 {
 
 // ceilings are those of the SUT's known limits, by the delay that was measured.
 func (f *fork) ceilings(c record.Cell) []record.Ceiling {
-	d := f.sut.Downstream
-	if d == nil {
-		return []record.Ceiling{}
+	delay := time.Duration(0)
+	if d := f.sut.Downstream; d != nil {
+		delay = time.Duration(d.Delay)
 	}
-	delay := time.Duration(d.Delay)
-	if c.Downstream != nil && c.Downstream.LatenessMS != nil {
+	if delay > 0 && c.Downstream != nil && c.Downstream.LatenessMS != nil {
 		delay += time.Duration(c.Downstream.LatenessMS.Mean * float64(time.Millisecond))
 	}
-	return Ceilings(c.Connections, f.sut.Limits, f.calls(c), delay)
+	if ceilings := Ceilings(c.Connections, f.sut.Limits, f.calls(c), delay); ceilings != nil {
+		return ceilings
+	}
+	return []record.Ceiling{}
 }
 
 // circumstances are those of every cell on this rung.
 func (f *fork) circumstances(j job) circumstances {
-	about := circumstances{calls: f.sut.Calls, cores: f.plan.Facts.Cores, foreign: f.sut.Kind == KindURL && !f.bare, unsteady: f.unsteady, resumed: f.resumed, instrument: f.lab.costsBefore(j)}
+	about := circumstances{calls: f.sut.Calls, cores: f.plan.Facts.Cores, foreign: f.sut.Kind == KindURL && !f.bare, unsteady: f.unsteady, resumed: f.resumed,
+		solo: f.soloP50, instrument: f.lab.costsBefore(j)}
 	if d := f.sut.Downstream; d != nil && d.Jitter == "" && len(d.Faults) == 0 {
 		about.delay = time.Duration(d.Delay)
 	}
-	if j.rate == 0 && !f.bare {
+	if j.Rate == 0 && !f.bare {
 		about.calibration = f.lab.calibration(j.Connections)
 	}
 	return about

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"loomlab/lab/record"
 )
 
 func TestParseLauncher(t *testing.T) {
@@ -100,7 +102,7 @@ func TestKeysOfOneTier(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if argv := strings.Join(plan.LoadArgv(plan.SUTs[0], "http://127.0.0.1:1", 1, false), " "); !strings.Contains(argv, "--engine portable --no-keepalive") {
+	if argv := strings.Join(plan.EngineArgv(plan.SUTs[0], "http://127.0.0.1:1", record.Rung{Connections: 1}, false), " "); !strings.Contains(argv, "--engine portable --no-keepalive") {
 		t.Errorf("no keep-alive: %s", argv)
 	}
 	if argv := strings.Join(plan.DownstreamArgv(plan.SUTs[0].Downstream, "127.0.0.1:2", ""), " "); !strings.Contains(argv, "--max-conns 7") {

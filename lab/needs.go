@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"loomlab/lab/record"
 	"loomlab/probes"
 )
 
@@ -41,7 +42,7 @@ const (
 func (p *Plan) needs() Needs {
 	var n Needs
 	for _, key := range p.Cells {
-		n = n.most(p.rungNeeds(p.sut(key.SUT), key.Connections))
+		n = n.most(p.rungNeeds(p.sut(key.SUT), mostConnections(key.Rung())))
 	}
 	return n
 }
@@ -49,7 +50,7 @@ func (p *Plan) needs() Needs {
 // rungNeeds is what the tiers take while s is measured with so many connections.
 func (p *Plan) rungNeeds(s *PlannedSUT, connections int) Needs {
 	in, out := within(connections, s.Limits.MaxConnections), 0
-	n := Needs{LoadFDs: connections + ownFDs, LocalPorts: connections + p.timeWait(connections)}
+	n := Needs{LoadFDs: connections + ownFDs, LocalPorts: connections + p.timeWait(s, connections)}
 	n.LoadBytes = tierBytes + int64(connections)*connectionBytes
 	if s.Downstream != nil {
 		out = within(in, s.Limits.Workers, s.Limits.ClientPool)
@@ -94,8 +95,8 @@ func within(n int, limits ...int) int {
 // timeWait is how many local ports are still taken by the rounds before, whose
 // connections the load engine closed in the last minute; 0 where the kernel
 // takes such ports again at once.
-func (p *Plan) timeWait(connections int) int {
-	l := p.Experiment.Load
+func (p *Plan) timeWait(s *PlannedSUT, connections int) int {
+	l := p.load(*s)
 	if p.Facts.Capacity.TimeWaitReuse != "0" || l.Duration <= 0 {
 		return 0
 	}
@@ -124,6 +125,15 @@ func (p *Plan) placedCPUs(s *PlannedSUT) int {
 		}
 	}
 	return most
+}
+
+// mostConnections is how many a rung can open. Our engine lets an open loop grow
+// to 1.25 connections for each request offered a second, from 100 to 10 000.
+func mostConnections(r record.Rung) int {
+	if r.Rate > 0 {
+		return min(max(int(r.Rate*1.25), 100), 10_000)
+	}
+	return r.Connections
 }
 
 // heapBytes is the heap that JVM flags allow: the last -Xmx, else what a JVM

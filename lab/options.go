@@ -3,6 +3,7 @@ package lab
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,6 +33,9 @@ type Options struct {
 	// Quick is one round, windows and warm-ups of 3 s, and the first two rungs;
 	// other flags still have their say.
 	Quick bool
+	// Scale multiplies the number of requests of windows that count them; windows
+	// of a length in time stay as they are. 0: not given, see ParseScale.
+	Scale float64
 }
 
 // quickTime is the length of windows and warm-ups under --quick.
@@ -66,27 +70,34 @@ func ParseWarmup(text string) (record.Warmup, error) {
 	return record.Warmup{Min: record.Duration(d), Max: record.Duration(d)}, nil
 }
 
+// ParseScale reads a factor above 0 and at most 1, such as "0.02" or "1/50".
+func ParseScale(text string) (float64, error) {
+	above, below, isFraction := strings.Cut(text, "/")
+	scale, err := strconv.ParseFloat(above, 64)
+	if isFraction && err == nil {
+		var divisor float64
+		divisor, err = strconv.ParseFloat(below, 64)
+		scale /= divisor
+	}
+	if err != nil || !(scale > 0 && scale <= 1) {
+		return 0, fmt.Errorf("--scale %s: want a factor above 0 and at most 1, such as 1/50 or 0.02", text)
+	}
+	return scale, nil
+}
+
 // apply changes e as the options say.
 func (o *Options) apply(e *record.Experiment) error {
 	if err := o.check(e); err != nil {
 		return err
 	}
-	l := &e.Load
-	if o.Quick {
-		e.Quick = true
-		l.Rounds, l.Duration = 1, quickTime
-		l.Warmup = record.Warmup{Min: quickTime, Max: quickTime}
-		l.Connections = l.Connections[:min(2, len(l.Connections))]
+	e.Quick, e.Scale = o.Quick, o.Scale
+	for _, l := range loads(e) {
+		o.applyLoad(l)
 	}
-	set(&l.Rounds, o.Rounds)
 	set(&e.Forks, o.Forks)
-	set(&l.Path, o.Path)
-	set(&l.Warmup, o.Warmup)
-	set(&l.Duration, (*record.Duration)(o.Duration))
 	if o.EqualRate != nil {
-		l.EqualRate = o.EqualRate
+		e.Load.EqualRate = o.EqualRate
 	}
-	set(&l.Timeout, (*record.Duration)(o.Timeout))
 	if len(o.Place) > 0 {
 		places := maps.Clone(e.Place)
 		if places == nil {
@@ -99,9 +110,6 @@ func (o *Options) apply(e *record.Experiment) error {
 				delete(e.SUTs[i].Place, tier)
 			}
 		}
-	}
-	if o.Connections != nil {
-		l.Connections = o.Connections
 	}
 	if o.Delay != nil {
 		e.Downstream.Delay = record.Duration(*o.Delay)
@@ -123,6 +131,48 @@ func (o *Options) apply(e *record.Experiment) error {
 	return nil
 }
 
+// loads are the experiment's load and those that SUTs have of their own.
+func loads(e *record.Experiment) []*record.Load {
+	all := []*record.Load{&e.Load}
+	for i := range e.SUTs {
+		if l := e.SUTs[i].Load; l != nil {
+			all = append(all, l)
+		}
+	}
+	return all
+}
+
+// applyLoad changes one load. Rungs of an open loop stay what they are under
+// --connections, which is of another kind.
+func (o *Options) applyLoad(l *record.Load) {
+	if o.Quick {
+		l.Rounds, l.Duration, l.Requests = 1, quickTime, 0
+		l.Warmup = record.Warmup{Min: quickTime, Max: quickTime}
+		l.Connections = l.Connections[:min(2, len(l.Connections))]
+		l.Rate = l.Rate[:min(2, len(l.Rate))]
+	}
+	set(&l.Rounds, o.Rounds)
+	set(&l.Warmup, o.Warmup)
+	set(&l.Timeout, (*record.Duration)(o.Timeout))
+	if o.Path != nil {
+		l.Path, l.Targets = *o.Path, nil
+	}
+	if o.Duration != nil {
+		l.Duration, l.Requests = record.Duration(*o.Duration), 0
+	}
+	if l.Requests > 0 && o.Scale > 0 {
+		l.Requests = max(1, int64(math.Round(float64(l.Requests)*o.Scale)))
+	}
+	if o.Connections != nil && len(l.Rate) == 0 {
+		l.Connections = o.Connections
+	}
+}
+
+// countsRequests tells whether any load has windows of a number of requests.
+func countsRequests(e *record.Experiment) bool {
+	return slices.ContainsFunc(loads(e), func(l *record.Load) bool { return l.Requests > 0 })
+}
+
 // check names the flag and the accepted range of the first value out of range.
 func (o *Options) check(e *record.Experiment) error {
 	switch {
@@ -138,6 +188,14 @@ func (o *Options) check(e *record.Experiment) error {
 		return fmt.Errorf("--delay %v: want 0 or more, such as 100ms", *o.Delay)
 	case o.Delay != nil && e.Downstream == nil:
 		return fmt.Errorf("--delay %v: the experiment %s has no downstream", *o.Delay, e.Name)
+	case o.Scale != 0 && !countsRequests(e):
+		return fmt.Errorf("--scale: the experiment %s has no windows of a number of requests, which is all that it scales; --duration makes windows of time shorter", e.Name)
+	case o.Scale != 0 && (o.Quick || o.Duration != nil):
+		return fmt.Errorf("--scale with --quick or --duration: these turn windows of a number of requests into windows of time")
+	case o.Connections != nil && !slices.ContainsFunc(loads(e), func(l *record.Load) bool { return len(l.Rate) == 0 }):
+		return fmt.Errorf("--connections: the experiment %s climbs offered rates", e.Name)
+	case o.EqualRate != nil && *o.EqualRate && noEqualRate(e) != "":
+		return fmt.Errorf("--equal-rate: %s", noEqualRate(e))
 	case o.Path != nil && checkPath(*o.Path) != "":
 		return fmt.Errorf("--path %q: %s", *o.Path, checkPath(*o.Path))
 	}

@@ -8,34 +8,45 @@ import (
 	"strings"
 )
 
-// Placeholders are the values that stand for {{name}} in a SUT's command line,
-// arguments and environment. A name that is absent stays as it is written, so a
+// Placeholders are the values that stand for {{name}} in the command line of a tier,
+// and in a SUT's arguments and environment. A name that is absent stays as it is written, so a
 // plan can be shown before ports are known.
 type Placeholders map[string]string
 
-// placeholderNames are all that exist: the port to listen on, the URL of the
-// downstream, host:port of its gRPC listener, the JDK's home, the run directory,
-// and the folder of the built jars.
-var placeholderNames = []string{"apps", "downstream", "grpc", "jdk", "port", "run_dir"}
+// placeholderNames are all that exist, by tier. In a SUT: the port to listen on,
+// the URL of the downstream, host:port of its gRPC listener, the JDK's home, the run
+// directory, and the folder of the built jars, which has the single-file Java tiers in tools. In a load command:
+// what to load and how, durations as 10s and as seconds. In a downstream's: its
+// port, and its delay as 100ms and as milliseconds.
+var placeholderNames = map[string][]string{
+	"sut":        {"apps", "downstream", "grpc", "jdk", "port", "run_dir"},
+	"load":       {"apps", "connections", "duration", "jdk", "rate", "requests", "run_dir", "seconds", "timeout", "url"},
+	"downstream": {"apps", "delay", "delay_ms", "jdk", "port", "run_dir"},
+}
 
 // placeholderPattern also catches misspelt ones, which must not pass as text.
 var placeholderPattern = regexp.MustCompile(`\{\{([^{}]*)\}\}`)
 
-// checkPlaceholders reports the first placeholder in text that does not exist.
-func checkPlaceholders(text string) error {
+// checkPlaceholders reports the first placeholder in text that a tier does not have.
+func checkPlaceholders(tier, text string) error {
+	names := placeholderNames[tier]
 	for _, m := range placeholderPattern.FindAllStringSubmatch(text, -1) {
-		if !slices.Contains(placeholderNames, m[1]) {
+		if !slices.Contains(names, m[1]) {
 			return fmt.Errorf("unknown placeholder %s; known are {{%s}}%s",
-				m[0], strings.Join(placeholderNames, "}}, {{"), didYouMean(m[1], placeholderNames))
+				m[0], strings.Join(names, "}}, {{"), didYouMean(m[1], names))
 		}
 	}
 	return nil
 }
 
-// Expand replaces the placeholders in text. An unknown one is an error.
+// Expand replaces the placeholders in text. One that no tier has is an error.
 func (p Placeholders) Expand(text string) (string, error) {
-	if err := checkPlaceholders(text); err != nil {
-		return "", err
+	for _, m := range placeholderPattern.FindAllStringSubmatch(text, -1) {
+		known := slices.Concat(slices.Collect(maps.Values(placeholderNames))...)
+		if !slices.Contains(known, m[1]) {
+			slices.Sort(known)
+			return "", fmt.Errorf("unknown placeholder %s; known are {{%s}}", m[0], strings.Join(slices.Compact(known), "}}, {{"))
+		}
 	}
 	return placeholderPattern.ReplaceAllStringFunc(text, func(m string) string {
 		if value, ok := p[m[2:len(m)-2]]; ok {

@@ -72,6 +72,9 @@ type PlannedSUT struct {
 	// Words is the command line with {{port}}, {{downstream}} and other
 	// placeholders still in it; nil for a URL. See [PlannedSUT.Argv].
 	Words []string
+	// LoadCommand is the load generator that takes our engine's place, with its
+	// placeholders; nil: our engine.
+	LoadCommand []string
 }
 
 // SkippedSUT is a SUT of the experiment that does not run, and why.
@@ -81,9 +84,13 @@ type SkippedSUT struct{ Name, Reason string }
 type CellKey struct {
 	SUT         string
 	Fork        int
-	Connections int
+	Connections int // of a closed loop; 0 in an open one
 	Round       int
+	Rate        float64 // offered by an open loop; 0 in a closed one
 }
+
+// Rung is the step of the ladder that the cell stands on.
+func (k CellKey) Rung() record.Rung { return record.Rung{Connections: k.Connections, Rate: k.Rate} }
 
 // NewPlan applies opts to exp and plans it for the machine. Its errors are
 // mistakes of the caller (exit 2), one line each. exp is not changed.
@@ -98,6 +105,11 @@ func NewPlan(exp *record.Experiment, opts Options, machine Facts) (*Plan, error)
 		return nil, err
 	}
 	e.SUTs = suts
+	for _, s := range suts {
+		if len(e.LoadOf(s.Name).Rungs()) == 0 {
+			return nil, fmt.Errorf("%s has no ladder: in %s each SUT has its own; give --connections", s.Name, e.Name)
+		}
+	}
 	if err := p.planSUTs(own, opts); err != nil {
 		return nil, err
 	}
@@ -118,15 +130,19 @@ func (p *Plan) planSUTs(own map[string]bool, opts Options) error {
 	Resolve(&p.Experiment)
 	var running []record.SUT
 	for _, s := range p.Experiment.SUTs {
-		planned := PlannedSUT{SUT: s, Kind: kindOf(s)}
+		planned := p.planned(s)
 		standin := opts.Standins && own[s.Name]
-		if planned.NeedsJDK() && !standin {
+		if planned.NeedsJDK() && (!standin || planned.tiersMention("jdk", "apps")) {
 			why, err := p.findJDK(&planned, opts)
 			if err != nil {
 				return err
 			}
 			if why != "" && !own[s.Name] {
 				return fmt.Errorf("--sut %s cannot run: %s", s.Name, why)
+			}
+			if why != "" && planned.tiersMention("jdk", "apps") {
+				p.Skipped = append(p.Skipped, SkippedSUT{s.Name, "its load or its downstream is a command that needs a JDK: " + why})
+				continue
 			}
 			if why != "" {
 				standin = true
@@ -166,6 +182,13 @@ func (p *Plan) planSUTs(own map[string]bool, opts Options) error {
 	return nil
 }
 
+// planned is a SUT as it stands in the experiment.
+func (p *Plan) planned(s record.SUT) PlannedSUT {
+	planned := PlannedSUT{SUT: s, Kind: kindOf(s)}
+	planned.LoadCommand = p.load(planned).Command
+	return planned
+}
+
 // findJDK sets the SUT's JDK. why is the reason for stand-ins, where no JDK was
 // asked for by name: one that was, and is not there, is an error.
 func (p *Plan) findJDK(s *PlannedSUT, opts Options) (why string, err error) {
@@ -202,14 +225,23 @@ func (p *Plan) placeLacks(s PlannedSUT) string {
 	return p.Facts.NetnsLacks()
 }
 
-// NeedsApps tells whether s runs from the jars of testdata/apps.
+// NeedsApps tells whether s, or a tier around it, runs from the build of testdata/apps.
 func (s *PlannedSUT) NeedsApps() bool { return s.Kind == KindApp || s.mentions("apps") }
 
-// NeedsJDK tells whether s runs on a JDK that is found for it.
+// NeedsJDK tells whether s, or a tier around it, runs on a JDK that is found for it.
 func (s *PlannedSUT) NeedsJDK() bool { return s.NeedsApps() || s.mentions("jdk") }
 
 func (s *PlannedSUT) mentions(placeholder string) bool {
-	return s.Kind == KindCommand && (mentions(s.Command, placeholder) || mentions(s.Args, placeholder) || mentionsInEnv(s.Env, placeholder))
+	return s.Kind == KindCommand && (mentions(s.Command, placeholder) || mentions(s.Args, placeholder) || mentionsInEnv(s.Env, placeholder)) ||
+		s.tiersMention(placeholder)
+}
+
+// tiersMention tells whether the load's or the downstream's command has one of
+// the placeholders.
+func (s *PlannedSUT) tiersMention(placeholders ...string) bool {
+	return slices.ContainsFunc(placeholders, func(p string) bool {
+		return mentions(s.LoadCommand, p) || s.Downstream != nil && mentions(s.Downstream.Command, p)
+	})
 }
 
 // standIn makes s its stand-in: same name, the stand-in's limits, one call of
@@ -254,21 +286,49 @@ func (p *Plan) planCells() {
 			e.Order = OrderWilliams
 		}
 	}
-	ladders := [][]int{e.Load.Connections}
-	if e.Isolate == IsolateRung {
-		ladders = slices.Collect(slices.Chunk(e.Load.Connections, 1))
-	}
 	for fork, order := range p.ForkOrders() {
-		for _, rungs := range ladders {
+		for step := range p.steps() {
 			for _, sut := range order {
-				for _, connections := range rungs {
-					for round := 1; round <= e.Load.Rounds; round++ {
-						p.Cells = append(p.Cells, CellKey{sut, fork + 1, connections, round})
+				for _, rung := range p.rungsOf(sut, step) {
+					for round := 1; round <= e.LoadOf(sut).Rounds; round++ {
+						p.Cells = append(p.Cells, CellKey{sut, fork + 1, rung.Connections, round, rung.Rate})
 					}
 				}
 			}
 		}
 	}
+}
+
+// steps is how many processes of a SUT climb its ladder in a fork.
+func (p *Plan) steps() int {
+	if p.Experiment.Isolate != IsolateRung {
+		return 1
+	}
+	most := 0
+	for _, s := range p.SUTs {
+		most = max(most, len(p.load(s).Rungs()))
+	}
+	return most
+}
+
+// rungsOf are those that one process of a SUT climbs.
+func (p *Plan) rungsOf(sut string, step int) []record.Rung {
+	rungs := p.Experiment.LoadOf(sut).Rungs()
+	switch {
+	case p.Experiment.Isolate != IsolateRung:
+		return rungs
+	case step < len(rungs):
+		return rungs[step : step+1]
+	}
+	return nil // its ladder is shorter than another's
+}
+
+// load is what a SUT gets.
+func (p *Plan) load(s PlannedSUT) *record.Load {
+	if s.Load != nil {
+		return s.Load
+	}
+	return &p.Experiment.Load
 }
 
 // Order returns the names of the SUTs as they stand side by side.

@@ -34,7 +34,7 @@ func TestPlanArticle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(p.Cells) != 18 || p.Cells[0] != (CellKey{"platform", 1, 100, 1}) || p.Cells[3] != (CellKey{"platform", 1, 1000, 2}) || p.Cells[17] != (CellKey{"webflux", 1, 3000, 2}) {
+	if len(p.Cells) != 18 || p.Cells[0] != (CellKey{"platform", 1, 100, 1, 0}) || p.Cells[3] != (CellKey{"platform", 1, 1000, 2, 0}) || p.Cells[17] != (CellKey{"webflux", 1, 3000, 2, 0}) {
 		t.Errorf("cells = %v", p.Cells)
 	}
 	if p.Needs.LoadFDs < 3000 || p.Needs.SUTFDs < 6000 || p.Needs.DownstreamFDs < 3000 || !p.Needs.JDK || p.Needs.ListenPorts != 2 || p.Needs.MemoryBytes < 1<<30 {
@@ -174,7 +174,7 @@ func TestPlanOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := p.Experiment.Load
-	if !reflect.DeepEqual(l.Connections, []int{5, 3}) || l.Rounds != 1 || l.Duration.Seconds() != 1 || l.Timeout.Seconds() != 2 || p.Warms() || p.Experiment.Downstream.Delay != 0 {
+	if !reflect.DeepEqual(l.Connections, []int{5, 3}) || l.Rounds != 1 || l.Duration.Seconds() != 1 || l.Timeout.Seconds() != 2 || l.Warmup.Max != 0 || p.Experiment.Downstream.Delay != 0 {
 		t.Errorf("load %+v, downstream %+v", l, p.Experiment.Downstream)
 	}
 	s := p.SUTs[0]
@@ -203,7 +203,7 @@ func TestSUTArgv(t *testing.T) {
 	if err != nil || strings.Join(argv, " ") != want {
 		t.Errorf("got  %s, %v\nwant %s", strings.Join(argv, " "), err, want)
 	}
-	load := p.LoadArgv(p.SUTs[1], p.SUTs[1].BaseURL(1), 100, true)
+	load := p.EngineArgv(p.SUTs[1], p.SUTs[1].BaseURL(1), record.Rung{Connections: 100}, true)
 	if want := "/bin/loomlab load http://127.0.0.1:1/call -c 100 -d 10s --timeout 10s --samples --json --hold"; strings.Join(load, " ") != want {
 		t.Errorf("got  %s\nwant %s", strings.Join(load, " "), want)
 	}

@@ -33,10 +33,11 @@ func ResumePlan(saved *record.Saved, machine Facts) (*Plan, error) {
 		p.Before = []record.Cell{}
 	}
 	for _, s := range p.Experiment.SUTs {
-		planned := PlannedSUT{SUT: s, Kind: kindOf(s)}
+		planned := p.planned(s)
 		if run.Standins && s.Standin != nil && (run.Note == "" || planned.NeedsJDK()) {
 			planned.Kind = KindStandin
-		} else if planned.NeedsJDK() {
+		}
+		if planned.NeedsJDK() {
 			if why, err := p.findJDK(&planned, Options{}); err != nil || why != "" {
 				return nil, errors.Join(err, errorOf(why))
 			}
@@ -150,14 +151,20 @@ func union(a, b map[string]string) map[string]string {
 	return all
 }
 
-// keyOf names a cell, and the rate where there is one: the window at equal rate.
+// keyOf names a cell: a planned one, or the window at equal rate, whose rate the
+// plan does not know.
 type keyOf struct {
 	CellKey
-	openLoop bool
+	equalRate bool
 }
 
-func cellKey(c *record.Cell) keyOf {
-	return keyOf{CellKey{SUT: c.SUT, Fork: c.Fork, Connections: c.Connections, Round: c.Round}, c.Rate > 0}
+func (p *Plan) keyOf(c *record.Cell) keyOf {
+	key := CellKey{SUT: c.SUT, Fork: c.Fork, Connections: c.Connections, Round: c.Round}
+	planned := slices.Contains(p.Experiment.LoadOf(c.SUT).Rate, c.Rate)
+	if planned {
+		key.Rate = c.Rate
+	}
+	return keyOf{key, c.Rate > 0 && !planned}
 }
 
 // remaining are the turns of the run, or of a resumed one what is missing of them.
@@ -168,7 +175,7 @@ func (p *Plan) remaining() []turn {
 	}
 	finished := map[keyOf]bool{}
 	for i := range p.Before {
-		finished[cellKey(&p.Before[i])] = p.Before[i].Status != "interrupted"
+		finished[p.keyOf(&p.Before[i])] = p.Before[i].Status != "interrupted"
 	}
 	var left []turn
 	for _, t := range turns {
@@ -189,7 +196,7 @@ func (p *Plan) remaining() []turn {
 func (p *Plan) Kept() int {
 	kept := 0
 	for i := range p.Before {
-		if c := &p.Before[i]; c.Status != "interrupted" && c.Rate == 0 {
+		if c := &p.Before[i]; c.Status != "interrupted" && !p.keyOf(c).equalRate {
 			kept++
 		}
 	}
@@ -202,7 +209,7 @@ func (l *lab) takeUp(before []record.Cell) {
 	for i := range before {
 		c := &before[i]
 		if c.Status == "interrupted" {
-			l.attempts[cellKey(c)] = max(1, c.Attempt)
+			l.attempts[l.plan.keyOf(c)] = max(1, c.Attempt)
 			continue
 		}
 		l.remember(*c)
@@ -216,7 +223,7 @@ func (l *lab) startedBefore(t turn) bool {
 
 // calibrated tells whether every rung that fits has been calibrated already.
 func (l *lab) calibrated() bool {
-	for _, connections := range l.plan.Experiment.Load.Connections {
+	for _, connections := range l.plan.calibrationLoad().Connections {
 		if l.plan.fits(connections) && l.calibration(connections) == nil {
 			return false
 		}

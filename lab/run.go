@@ -46,7 +46,7 @@ func Run(ctx context.Context, plan *Plan, dir *record.Dir, run record.Run, obser
 	l.run.Status = l.status(ctx)
 	finished := time.Now().UTC()
 	l.run.Finished = &finished
-	err = errors.Join(err, dir.WriteRun(*l.run))
+	err = errors.Join(err, l.judgeClaims(), dir.WriteRun(*l.run))
 	if err == nil {
 		err = context.Cause(ctx)
 	}
@@ -94,12 +94,12 @@ func (l *lab) forks(ctx context.Context) error {
 
 // climb measures the cells of one fork, in order.
 func (f *fork) climb(ctx context.Context, cells []CellKey) error {
-	warmed := 0 // the rung that was warmed up last
+	var warmed record.Rung // the one that was warmed up last
 	for _, key := range cells {
-		if err := f.one(ctx, job{CellKey: key, warm: key.Connections != warmed && f.plan.Warms()}); err != nil {
+		if err := f.one(ctx, job{CellKey: key, warm: key.Rung() != warmed && f.warms()}); err != nil {
 			return err
 		}
-		warmed = key.Connections
+		warmed = key.Rung()
 	}
 	return nil
 }
@@ -132,8 +132,8 @@ func (f *fork) one(ctx context.Context, j job) error {
 
 // where names the rung of a job in a sentence.
 func (j job) where() string {
-	if j.rate > 0 {
-		return fmt.Sprintf("at %s requests offered a second", number(j.rate))
+	if j.Rate > 0 {
+		return fmt.Sprintf("at %s requests offered a second", number(j.Rate))
 	}
 	return fmt.Sprintf("at %d connections", j.Connections)
 }
@@ -167,12 +167,23 @@ func (p *Plan) turns() []turn {
 
 // sameProcess tells whether two cells are windows of one SUT process.
 func (p *Plan) sameProcess(a, b CellKey) bool {
-	return a.SUT == b.SUT && a.Fork == b.Fork && (p.Experiment.Isolate != IsolateRung || a.Connections == b.Connections)
+	return a.SUT == b.SUT && a.Fork == b.Fork && (p.Experiment.Isolate != IsolateRung || a.Rung() == b.Rung())
+}
+
+// judgeClaims says what the run, as far as it came, says of the author's claims.
+func (l *lab) judgeClaims() error {
+	saved, err := record.Open(l.dir.Path())
+	if err != nil {
+		return fmt.Errorf("the claims cannot be judged: %w", err)
+	}
+	saved.Run = *l.run
+	l.run.Claims = Claims(saved)
+	return nil
 }
 
 // keep puts a cell on disk and shows it.
 func (l *lab) keep(c record.Cell) error {
-	if n := l.attempts[cellKey(&c)]; n > 0 {
+	if n := l.attempts[l.plan.keyOf(&c)]; n > 0 {
 		c.Attempt = n + 1
 	}
 	if err := l.dir.AppendCell(c); err != nil {

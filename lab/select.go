@@ -53,7 +53,7 @@ func checkCommand(words []string) error {
 		return fmt.Errorf("the command is empty")
 	}
 	for _, w := range words {
-		if err := checkPlaceholders(w); err != nil {
+		if err := checkPlaceholders("sut", w); err != nil {
 			return err
 		}
 	}
@@ -115,7 +115,7 @@ func cloneExperiment(e *record.Experiment) record.Experiment {
 		d := *e.Downstream
 		c.Downstream = &d
 	}
-	c.Load.Connections = slices.Clone(e.Load.Connections)
+	c.Load = cloneLoad(e.Load)
 	c.SUTs = slices.Clone(e.SUTs)
 	for i := range c.SUTs {
 		c.SUTs[i].Env, c.SUTs[i].Place = maps.Clone(e.SUTs[i].Env), maps.Clone(e.SUTs[i].Place)
@@ -123,6 +123,15 @@ func cloneExperiment(e *record.Experiment) record.Experiment {
 			own := *d
 			c.SUTs[i].Downstream = &own
 		}
+		if l := e.SUTs[i].Load; l != nil {
+			own := cloneLoad(*l)
+			c.SUTs[i].Load = &own
+		}
 	}
 	return c
+}
+
+func cloneLoad(l record.Load) record.Load {
+	l.Connections, l.Rate = slices.Clone(l.Connections), slices.Clone(l.Rate)
+	return l
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"strconv"
+	"time"
 
 	"loomlab/lab/record"
 )
@@ -12,9 +13,10 @@ import (
 // --dry-run prints is what runs.
 
 // DownstreamArgv is the command line of a downstream, listening on listen
-// (host:port), and where it has gRPC on grpc. It is nil for a SUT without one.
+// (host:port), and where it has gRPC on grpc. It is nil for a SUT without one, and
+// for one that is a command (see [Plan.DownstreamCommand]).
 func (p *Plan) DownstreamArgv(d *record.Downstream, listen, grpc string) []string {
-	if d == nil {
+	if d == nil || len(d.Command) > 0 {
 		return nil
 	}
 	argv := []string{p.self(), "downstream", "--listen", listen, "--delay", d.Delay.String()}
@@ -51,23 +53,31 @@ func (p *Plan) DownstreamArgv(d *record.Downstream, listen, grpc string) []strin
 	return append(argv, "--json")
 }
 
-// LoadArgv is the command line of one window of load against a SUT whose base
-// URL is base (see [PlannedSUT.BaseURL]). With hold it warms up until "start"
-// comes on its stdin; without, it goes straight to its lead-in.
-func (p *Plan) LoadArgv(s PlannedSUT, base string, connections int, hold bool) []string {
-	return p.loadArgv(s, base, hold, "-c", strconv.Itoa(connections))
-}
+// leadInOfCount is what goes before a window of a number of requests: without a
+// lead-in it would open with the first connect, on an empty pipeline.
+const leadInOfCount = "2s"
 
-// RateArgv is that of an open loop, which offers rate requests a second on as
-// many connections as that takes.
-func (p *Plan) RateArgv(s PlannedSUT, base string, rate float64, hold bool) []string {
-	return p.loadArgv(s, base, hold, "-R", strconv.FormatFloat(rate, 'f', -1, 64))
-}
-
-func (p *Plan) loadArgv(s PlannedSUT, base string, hold bool, what ...string) []string {
-	l := p.Experiment.Load
-	argv := append([]string{p.self(), "load", base + s.Path}, what...)
-	argv = append(argv, "-d", l.Duration.String(), "--timeout", l.Timeout.String(), "--samples", "--json")
+// EngineArgv is the command line of one window of load by our engine against a
+// SUT whose base URL is base (see [PlannedSUT.BaseURL]). An open loop gets as many
+// connections as its rate takes. With hold it warms up until "start" comes on its
+// stdin; without, it goes straight to its lead-in.
+func (p *Plan) EngineArgv(s PlannedSUT, base string, rung record.Rung, hold bool) []string {
+	l := p.load(s)
+	argv := []string{p.self(), "load", base + s.Path}
+	if rung.Rate > 0 {
+		argv = append(argv, "-R", strconv.FormatFloat(rung.Rate, 'f', -1, 64))
+	} else {
+		argv = append(argv, "-c", strconv.Itoa(rung.Connections))
+	}
+	if n := l.RequestsAt(rung); n > 0 {
+		argv = append(argv, "-n", strconv.FormatInt(n, 10), "--lead-in", leadInOfCount)
+	} else {
+		argv = append(argv, "-d", l.Duration.String())
+	}
+	argv = append(argv, "--timeout", l.Timeout.String(), "--samples", "--json")
+	for _, t := range l.Targets {
+		argv = append(argv, "--target", strconv.FormatFloat(t.Weight, 'f', -1, 64)+"="+t.Path)
+	}
 	if l.Engine != "" {
 		argv = append(argv, "--engine", l.Engine)
 	}
@@ -112,15 +122,7 @@ func (p *Plan) words(s PlannedSUT) []string {
 // Argv returns the command line and the environment of s with its placeholders
 // replaced by values and by what the plan knows: jdk and apps.
 func (s PlannedSUT) Argv(values Placeholders) (argv []string, env map[string]string, err error) {
-	known := Placeholders{}
-	if s.JDKHome != "" {
-		known["jdk"] = s.JDKHome
-	}
-	if s.Apps != "" {
-		known["apps"] = s.Apps
-	}
-	maps.Copy(known, values)
-	values = known
+	values = s.with(values)
 	if argv, err = values.ExpandAll(s.Words); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", s.Name, err)
 	}
@@ -130,6 +132,42 @@ func (s PlannedSUT) Argv(values Placeholders) (argv []string, env map[string]str
 	return argv, env, nil
 }
 
+// with adds to values what the plan knows: jdk and apps.
+func (s PlannedSUT) with(values Placeholders) Placeholders {
+	known := Placeholders{}
+	if s.JDKHome != "" {
+		known["jdk"] = s.JDKHome
+	}
+	if s.Apps != "" {
+		known["apps"] = s.Apps
+	}
+	maps.Copy(known, values)
+	return known
+}
+
+// LoadCommandArgv is the command line of one window by the load generator that
+// takes our engine's place.
+func (p *Plan) LoadCommandArgv(s PlannedSUT, base string, rung record.Rung, values Placeholders) ([]string, error) {
+	l := p.load(s)
+	values = s.with(values)
+	maps.Copy(values, Placeholders{
+		"url": base + s.Path, "connections": strconv.Itoa(rung.Connections), "rate": strconv.FormatFloat(rung.Rate, 'f', -1, 64),
+		"requests": strconv.FormatInt(l.RequestsAt(rung), 10), "duration": l.Duration.String(),
+		"seconds": strconv.FormatFloat(l.Duration.Seconds(), 'f', -1, 64), "timeout": l.Timeout.String(),
+	})
+	return values.ExpandAll(s.LoadCommand)
+}
+
+// DownstreamCommand is the command line of a downstream that is not ours,
+// listening on port.
+func (p *Plan) DownstreamCommand(s PlannedSUT, port int, values Placeholders) ([]string, error) {
+	values = s.with(values)
+	delay := time.Duration(s.Downstream.Delay)
+	maps.Copy(values, Placeholders{"port": strconv.Itoa(port), "delay": delay.String(),
+		"delay_ms": strconv.FormatFloat(float64(delay)/float64(time.Millisecond), 'f', -1, 64)})
+	return values.ExpandAll(s.Downstream.Command)
+}
+
 // BaseURL is where s listens: its own URL if it has one, else the given port here.
 func (s PlannedSUT) BaseURL(port int) string {
 	if s.URL != "" {
@@ -137,9 +175,6 @@ func (s PlannedSUT) BaseURL(port int) string {
 	}
 	return fmt.Sprintf("http://127.0.0.1:%d", port)
 }
-
-// Warms tells whether a rung begins with a warm-up.
-func (p *Plan) Warms() bool { return p.Experiment.Load.Warmup.Max > record.Duration(0) }
 
 func (p *Plan) self() string {
 	if p.Facts.Self == "" {

@@ -132,7 +132,7 @@ func delayedACK(f *figures) *record.Verdict {
 		return nil
 	}
 	p50, p75 := l.P50/1e3-f.served, l.P75/1e3-f.served
-	if p50 < ackDelay || p50 > ackDelayMost || p75 > ackDelayMost || f.peak >= 1 && f.flat() && f.flight >= nearlyAll*f.peak && f.peak < 0.5*f.n {
+	if p50 < ackDelay || p50 > ackDelayMost || !(p75 <= ackDelayMost) || f.peak >= 1 && f.flat() && f.flight >= nearlyAll*f.peak && f.peak < 0.5*f.n {
 		return nil
 	}
 	evidence := f.utilisation()

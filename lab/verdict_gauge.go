@@ -62,6 +62,10 @@ func (w *window) joinDownstream() {
 	if w.f.down == nil {
 		return
 	}
+	if w.f.mute {
+		c.Unavailable["downstream"] = "the downstream is a command of the experiment's, which gives no account"
+		return
+	}
 	lines := w.f.gauge.between(w.opened, w.closed)
 	before, after := w.before, w.after
 	if before == nil || after == nil {

@@ -97,7 +97,8 @@ type Drained struct {
 	Abandoned int64 `json:"abandoned"` // not answered before the drain limit
 }
 
-// Latency summarises a histogram, in milliseconds.
+// Latency summarises a histogram, in milliseconds. A figure that does not exist,
+// as of a load generator that is not ours, is NaN here and null in JSON.
 type Latency struct {
 	Min    float64 `json:"min"`
 	Mean   float64 `json:"mean"`

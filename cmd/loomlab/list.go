@@ -51,7 +51,8 @@ type listedExperiment struct {
 	Question    string         `json:"question"`
 	Source      *record.Source `json:"source"`
 	SUTs        []string       `json:"suts"`
-	Connections []int          `json:"connections"`
+	Connections []int          `json:"connections"` // rungs of the closed loops
+	Rates       []float64      `json:"rates"`       // of the open ones
 	Cells       int            `json:"cells"`
 	Time        listedTime     `json:"time"`
 	QuickTime   listedTime     `json:"quick_time"` // with --quick
@@ -131,9 +132,17 @@ func listExperiment(name string) (listedExperiment, error) {
 	if err != nil {
 		return listedExperiment{}, fmt.Errorf("%s: %w", name, err)
 	}
+	connections, rates := []int{}, []float64{}
+	for _, rung := range plan.Experiment.Rungs() {
+		if rung.Rate > 0 {
+			rates = append(rates, rung.Rate)
+		} else {
+			connections = append(connections, rung.Connections)
+		}
+	}
 	return listedExperiment{
 		Name: e.Name, Title: e.Title, Question: e.Question, Source: e.Source,
-		SUTs: plan.Order(), Connections: plan.Experiment.Load.Connections, Cells: len(plan.Cells),
+		SUTs: plan.Order(), Connections: connections, Rates: rates, Cells: len(plan.Cells),
 		Time: listTime(plan.Estimate), QuickTime: listTime(quick.Estimate), Needs: plan.Needs.String(), needs: plan.Needs,
 	}, nil
 }

@@ -28,7 +28,7 @@ func runCommand() *cli.Command {
 			"With any --sut exactly those named run, in that order; --sut all stands for the experiment's own.\n\n" +
 			"Ctrl-C keeps the finished cells, stores the one in the making as interrupted and ends every process; a second one ends at once.\n\n" +
 			"Exit status: 0 every cell was measured; 1 a cell failed; 2 usage, file, build or a machine too small, nothing measured;\n" +
-			"129, 130 and 143 by SIGHUP, SIGINT and SIGTERM, finished cells saved.",
+			"3 with --check, a claim is refuted (what this run cannot decide refutes nothing); 129, 130 and 143 by SIGHUP, SIGINT and SIGTERM, finished cells saved.",
 		Flags: []cli.Flag{
 			&cli.StringSliceFlag{Name: "sut", Usage: "`NAME`, all, 'name=command line with {{port}} and {{downstream}}' or 'name=http://…' (repeatable)"},
 			&cli.StringFlag{Name: "connections", Usage: "ladder, such as `100,1000,3000`"},
@@ -45,6 +45,8 @@ func runCommand() *cli.Command {
 			&cli.StringSliceFlag{Name: "place", Usage: "where a tier runs, `TIER=LAUNCHER` (repeatable): load, sut or downstream; " + lab.LauncherGrammar},
 			&cli.BoolFlag{Name: "equal-rate", Usage: "end with an open-loop window of each SUT at 70 % of the weakest one's rate, where tails can be compared (default: with several forks)"},
 			&cli.BoolFlag{Name: "quick", Usage: "one round, windows and warm-ups of 3 s, the first two rungs"},
+			&cli.StringFlag{Name: "scale", Usage: "multiply numbers of requests by a `FACTOR` such as 1/50; windows of time stay as they are"},
+			&cli.BoolFlag{Name: "check", Usage: "exit with 3 when a claim of the experiment is refuted"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "show the plan, the command lines and the time it takes; start nothing"},
 			&cli.StringFlag{Name: "resume", Usage: "go on with an interrupted `RUN` (a directory, its name, or last) at its first missing cell, with its own settings"},
 			&cli.StringFlag{Name: "out", Value: "runs", Usage: "parent `FOLDER` of the run directory"},
@@ -77,6 +79,9 @@ func runExperiment(c *cli.Context) error {
 	}
 	if err := checkJDKFlags(plan, opts); err != nil {
 		return err
+	}
+	if c.Bool("check") && len(exp.Claims) == 0 {
+		return usagef("--check: the experiment %s makes no claims", exp.Name)
 	}
 	if c.Bool("dry-run") {
 		return plan.WriteDryRun(c.App.Writer)
@@ -139,6 +144,18 @@ func conduct(ctx context.Context, c *cli.Context, plan *lab.Plan, dir *record.Di
 		return failedf("%w", closeErr)
 	case saved.Run.Status != "ok":
 		return &statusError{code: exitFailed}
+	case c.Bool("check"):
+		return checkClaims(saved.Run.Claims)
+	}
+	return nil
+}
+
+// checkClaims asks for the exit status 3 where a claim is refuted.
+func checkClaims(claims []record.ClaimResult) error {
+	for _, claim := range claims {
+		if claim.Outcome == record.Refuted {
+			return &statusError{code: exitShown}
+		}
 	}
 	return nil
 }
@@ -173,6 +190,11 @@ func runOptions(c *cli.Context) (lab.Options, error) {
 		Duration: given(c, "duration", c.Duration), Delay: given(c, "delay", c.Duration), Timeout: given(c, "timeout", c.Duration),
 	}
 	var err error
+	if c.IsSet("scale") {
+		if opts.Scale, err = lab.ParseScale(c.String("scale")); err != nil {
+			return opts, usagef("%w", err)
+		}
+	}
 	if opts.Place, err = lab.ParsePlaces(c.StringSlice("place")); err != nil {
 		return opts, usagef("%w", err)
 	}

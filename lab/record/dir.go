@@ -251,7 +251,9 @@ func marshalCell(cell *Cell) ([]byte, error) {
 		reasons[field] = reason
 	}
 	for _, field := range lost {
-		reasons[field] = "not a finite number"
+		if reasons[field] == "" {
+			reasons[field] = "not a finite number"
+		}
 	}
 	cell.Unavailable = reasons
 	return encode(cell, "")

@@ -54,6 +54,9 @@ type Experiment struct {
 	Claims    []Claim     `yaml:"claims" json:"claims"`
 	// Quick says that --quick shortened it: never to be compared with a full run.
 	Quick bool `yaml:"-" json:"quick,omitempty"`
+	// Scale is that of --scale, by which every number of requests was multiplied;
+	// 0: not scaled.
+	Scale float64 `yaml:"-" json:"scale,omitempty"`
 }
 
 // Netns is a network namespace that a run makes for the tiers of a SUT and that
@@ -75,6 +78,9 @@ type Source struct {
 	// Window is how long the author measured; 0: as load.duration says. It keeps
 	// the arithmetic of with-drain figures right when --duration changes ours.
 	Window Duration `yaml:"window" json:"window"`
+	// Cores is how many the author's machine had; 0: not published. Fewer here are
+	// a reason why a claim may fail here and hold there.
+	Cores int `yaml:"cores" json:"cores,omitempty"`
 }
 
 // Downstream configures the downstream tier.
@@ -89,6 +95,9 @@ type Downstream struct {
 	// GRPCDelay makes it serve gRPC beside HTTP (lab.Hello/Say, at {{grpc}}) and is
 	// how long that answer takes; null: no gRPC.
 	GRPCDelay *Duration `yaml:"grpc_delay" json:"grpc_delay,omitempty"`
+	// Command is a downstream of somebody else's in place of ours, with {{port}}
+	// and as a rule {{delay_ms}} in it. Delay is then what it is told to take.
+	Command []string `yaml:"command" json:"command,omitempty"`
 	// None is "downstream: none" of a SUT whose experiment has one.
 	None bool `yaml:"-" json:"-"`
 }
@@ -100,31 +109,6 @@ type KeepAlive struct {
 	MaxIdle     int      `yaml:"max_idle" json:"max_idle"`
 	Rude        bool     `yaml:"rude" json:"rude,omitempty"`         // after max_requests, close without announcing it
 	Lifetime    Duration `yaml:"lifetime" json:"lifetime,omitempty"` // of a connection, busy or not
-}
-
-// Load configures the ladder and the windows.
-type Load struct {
-	Path        string   `yaml:"path" json:"path"`
-	Connections []int    `yaml:"connections" json:"connections"`
-	Rounds      int      `yaml:"rounds" json:"rounds"`
-	Duration    Duration `yaml:"duration" json:"duration"`
-	Timeout     Duration `yaml:"timeout" json:"timeout"`
-	Engine      string   `yaml:"engine" json:"engine,omitempty"`             // event loop of the load engine; "": the best here
-	NoKeepAlive bool     `yaml:"no_keepalive" json:"no_keepalive,omitempty"` // a connection for every request
-	Warmup      Warmup   `yaml:"warmup" json:"warmup"`
-	// EqualRate asks for an open-loop window of every SUT at 70 % of the weakest
-	// one's throughput (METHOD rule 9); null: where there are several forks.
-	EqualRate *bool `yaml:"equal_rate" json:"equal_rate"`
-}
-
-// Warmup bounds the load before a rung's first window; Max 0 is none. Max is that
-// of a fork's first rung; later ones take half of it at most, or Min.
-type Warmup struct {
-	Min Duration `yaml:"min" json:"min"`
-	Max Duration `yaml:"max" json:"max"`
-	// Count is for authors who warm up by so many runs of their load: every rung
-	// has the load of Count windows first, and Min and Max follow from that.
-	Count int `yaml:"count" json:"count,omitempty"`
 }
 
 // SUT is one system under test: an app of testdata/apps, a command, or a URL.
@@ -151,6 +135,9 @@ type SUT struct {
 	// Place says where this SUT and the load and downstream around it run; tiers
 	// that it does not name are where the experiment puts them.
 	Place map[string]string `yaml:"place" json:"place,omitempty"`
+	// Load is this SUT's own, complete: what its file leaves out is as in the
+	// experiment's. Null: the experiment's.
+	Load *Load `yaml:"load" json:"load,omitempty"`
 }
 
 // Ready says when a SUT counts as started: path answers status within timeout.
@@ -166,6 +153,9 @@ type Limits struct {
 	ClientPool     int `yaml:"client_pool" json:"client_pool,omitempty"`
 	DBPool         int `yaml:"db_pool" json:"db_pool,omitempty"`
 	MaxConnections int `yaml:"max_connections" json:"max_connections,omitempty"`
+	// Held is how long a request waits by itself, as by sleeping, and holds its
+	// worker and its connection meanwhile; calls of the downstream come on top.
+	Held Duration `yaml:"held" json:"held,omitempty"`
 }
 
 // Standin is the Go stand-in that can take a SUT's place.
@@ -180,17 +170,31 @@ type Standin struct {
 type Published struct {
 	SUT         string    `yaml:"sut" json:"sut"`
 	Connections int       `yaml:"connections" json:"connections"`
+	Rate        float64   `yaml:"rate" json:"rate,omitempty"` // of an open loop, in place of connections
 	Throughput  []float64 `yaml:"throughput" json:"throughput,omitempty"`
 	P50MS       []float64 `yaml:"p50_ms" json:"p50_ms,omitempty"`
 	P99MS       []float64 `yaml:"p99_ms" json:"p99_ms,omitempty"`
+	TotalS      []float64 `yaml:"total_s" json:"total_s,omitempty"` // of a number of requests
+	MeanMS      []float64 `yaml:"mean_ms" json:"mean_ms,omitempty"`
+	P75MS       []float64 `yaml:"p75_ms" json:"p75_ms,omitempty"`
+	P90MS       []float64 `yaml:"p90_ms" json:"p90_ms,omitempty"`
+	P95MS       []float64 `yaml:"p95_ms" json:"p95_ms,omitempty"`
+	P999MS      []float64 `yaml:"p999_ms" json:"p999_ms,omitempty"`
+	MaxMS       []float64 `yaml:"max_ms" json:"max_ms,omitempty"`
 	Errors      []float64 `yaml:"errors" json:"errors,omitempty"`
+	CPUCores    []float64 `yaml:"cpu_cores" json:"cpu_cores,omitempty"` // mean, of the SUT
 	RSSMB       []float64 `yaml:"rss_mb" json:"rss_mb,omitempty"`
+	RSSMeanMB   []float64 `yaml:"rss_mean_mb" json:"rss_mean_mb,omitempty"`
+	RSSPeakMB   []float64 `yaml:"rss_peak_mb" json:"rss_peak_mb,omitempty"`
 	ThreadsPeak []float64 `yaml:"threads_peak" json:"threads_peak,omitempty"`
 	HeapUsedMB  []float64 `yaml:"heap_used_mb" json:"heap_used_mb,omitempty"`
 	Text        string    `yaml:"text" json:"text,omitempty"`
 	// Texts holds figures published as words, by key: {"p99_ms": "timeouts"}.
 	Texts map[string]string `yaml:"-" json:"texts,omitempty"`
 }
+
+// Rung is the step of the ladder that the row is about.
+func (p *Published) Rung() Rung { return Rung{p.Connections, p.Rate} }
 
 // Claim is a statement of the author as an expression over the run.
 type Claim struct {

@@ -92,13 +92,24 @@ func sut(c *Cell, read func(*probes.Window) *int64) *int64 {
 	return nil
 }
 
-func rssEnd(c *Cell) *int64 {
+func rssEnd(c *Cell) *int64 { return rss(c, func(e *probes.Extent) int64 { return e.End }) }
+
+func rss(c *Cell, read func(*probes.Extent) int64) *int64 {
 	return sut(c, func(p *probes.Window) *int64 {
 		if p.RSSBytes == nil {
 			return nil
 		}
-		return &p.RSSBytes.End
+		n := read(p.RSSBytes)
+		return &n
 	})
+}
+
+// totalTime is how long a number of requests took; of pooled windows, the mean.
+func totalTime(c *Cell) *float64 {
+	if c.Load.RequestedS != nil {
+		return nil
+	}
+	return quotient(c.Load.Seconds, float64(max(1, c.pooled)))
 }
 
 func rssMinusHeap(c *Cell) *float64 {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"math"
 	"reflect"
 	"strings"
 )
@@ -42,7 +41,7 @@ func dropNonFinite(v reflect.Value, path string, lost *[]string) bool {
 	finite := true
 	switch v.Kind() {
 	case reflect.Float64:
-		if math.IsNaN(v.Float()) || math.IsInf(v.Float(), 0) {
+		if !isFinite(v.Float()) {
 			*lost = append(*lost, strings.TrimPrefix(path, "."))
 			v.SetFloat(0)
 			return false
@@ -52,13 +51,14 @@ func dropNonFinite(v reflect.Value, path string, lost *[]string) bool {
 			v.SetZero()
 		}
 	case reflect.Struct:
+		if _, own := v.Interface().(json.Marshaler); own {
+			noteNonFinite(v, path, lost) // it writes null for them itself
+			return true
+		}
 		for i := range v.NumField() {
-			field := v.Type().Field(i)
-			if !field.IsExported() {
-				continue
+			if name, exported := jsonName(v, i); exported {
+				finite = dropNonFinite(v.Field(i), path+"."+name, lost) && finite
 			}
-			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-			finite = dropNonFinite(v.Field(i), path+"."+name, lost) && finite
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
@@ -73,4 +73,20 @@ func dropNonFinite(v reflect.Value, path string, lost *[]string) bool {
 		}
 	}
 	return finite
+}
+
+// noteNonFinite names the non-finite figures among the fields of v, and leaves them.
+func noteNonFinite(v reflect.Value, path string, lost *[]string) {
+	for i := range v.NumField() {
+		if name, exported := jsonName(v, i); exported && v.Field(i).Kind() == reflect.Float64 && !isFinite(v.Field(i).Float()) {
+			*lost = append(*lost, strings.TrimPrefix(path+"."+name, "."))
+		}
+	}
+}
+
+// jsonName is the key of a field of v, and whether the field is exported.
+func jsonName(v reflect.Value, field int) (name string, exported bool) {
+	f := v.Type().Field(field)
+	name, _, _ = strings.Cut(f.Tag.Get("json"), ",")
+	return name, f.IsExported()
 }

@@ -21,9 +21,17 @@ type Metric struct {
 	Better string // "higher", "lower", or "" where neither is better
 	// Quiet metrics are worth a row only where they are not zero.
 	Quiet bool
+	// Extra metrics are worth a row only where the author published them or claims
+	// something of them.
+	Extra bool
+	// Timed metrics are lengths of time of the load, or rates: what slows the
+	// machine or the instrument down changes them.
+	Timed bool
 
 	read      func(*Cell) *float64
 	published func(*Published) []float64
+	key       string   // in experiment files, where it is not Name
+	latency   bool     // read from the histogram: pooling it takes merging
 	sources   []string // keys of Unavailable, most telling first; "tier.field" asks that tier's probes
 }
 
@@ -47,24 +55,30 @@ const (
 	P50                 = "p50_ms"
 	P99                 = "p99_ms"
 	SUTCPURelative      = "sut_cpu_relative" // against engine and downstream together: a machine that runs faster or slower changes both
+	TotalS              = "total_s"
 	HeapAfterGC         = "heap_after_gc_mb"
 	Exceptions          = "exceptions"
 )
 
 var metrics = []Metric{
-	{Name: Throughput, Label: "throughput", Unit: "req/s", Better: "higher",
+	{Name: Throughput, Label: "throughput", Unit: "req/s", Better: "higher", Timed: true,
 		read:      func(c *Cell) *float64 { return c.Load.ThroughputPerS },
 		published: func(p *Published) []float64 { return p.Throughput }},
-	{Name: ThroughputWithDrain, Label: "… with drain", Unit: "req/s", Better: "higher",
+	{Name: ThroughputWithDrain, Label: "… with drain", Unit: "req/s", Better: "higher", Timed: true, key: Throughput,
 		read:      withDrain,
 		published: func(p *Published) []float64 { return p.Throughput }},
-	{Name: P50, Label: "p50", Unit: "ms", Better: "lower",
-		read:      func(c *Cell) *float64 { return latency(c, func(l *Latency) float64 { return l.P50 }) },
-		published: func(p *Published) []float64 { return p.P50MS }},
-	{Name: P99, Label: "p99", Unit: "ms", Better: "lower",
-		read:      func(c *Cell) *float64 { return latency(c, func(l *Latency) float64 { return l.P99 }) },
-		published: func(p *Published) []float64 { return p.P99MS }},
-	{Name: "errors", Label: "errors", Better: "lower",
+	{Name: TotalS, Label: "total time", Unit: "s", Better: "lower", Extra: true, Timed: true,
+		read:      totalTime,
+		published: func(p *Published) []float64 { return p.TotalS }, sources: []string{"total_s"}},
+	latencyMetric("mean", true, func(l *Latency) float64 { return l.Mean }, func(p *Published) []float64 { return p.MeanMS }),
+	latencyMetric("p50", false, func(l *Latency) float64 { return l.P50 }, func(p *Published) []float64 { return p.P50MS }),
+	latencyMetric("p75", true, func(l *Latency) float64 { return l.P75 }, func(p *Published) []float64 { return p.P75MS }),
+	latencyMetric("p90", true, func(l *Latency) float64 { return l.P90 }, func(p *Published) []float64 { return p.P90MS }),
+	latencyMetric("p95", true, func(l *Latency) float64 { return l.P95 }, func(p *Published) []float64 { return p.P95MS }),
+	latencyMetric("p99", false, func(l *Latency) float64 { return l.P99 }, func(p *Published) []float64 { return p.P99MS }),
+	latencyMetric("p999", true, func(l *Latency) float64 { return l.P999 }, func(p *Published) []float64 { return p.P999MS }),
+	latencyMetric("max", true, func(l *Latency) float64 { return l.Max }, func(p *Published) []float64 { return p.MaxMS }),
+	{Name: "errors", Label: "errors", Better: "lower", Timed: true, // a starved SUT times out
 		read:      func(c *Cell) *float64 { return count(c.Load.Requests.Errors.Total()) },
 		published: func(p *Published) []float64 { return p.Errors }},
 	{Name: "non_2xx", Label: "non-2xx answers", Better: "lower", Quiet: true,
@@ -93,9 +107,9 @@ var metrics = []Metric{
 				return quotient(*p.CPUS, c.Load.Seconds)
 			}
 			return p.Cores
-		}, sources: []string{"sut.cores", "sut.cpu_s"}},
+		}, published: func(p *Published) []float64 { return p.CPUCores }, key: "cpu_cores", sources: []string{"sut.cores", "sut.cpu_s"}},
 	{Name: "sut_cpu_us", Label: "SUT CPU/request", Unit: "µs", Better: "lower",
-		read: cpuPerRequest(TierSUT), sources: []string{"sut.cpu_us_per_request", "sut.cpu_s"}},
+		read: cpuPerRequest(TierSUT), key: "cpu_us_per_request", sources: []string{"sut.cpu_us_per_request", "sut.cpu_s"}},
 	{Name: SUTCPURelative, Label: "SUT CPU ÷ instrument's", Unit: "×", Better: "lower",
 		read: cpuRelative, sources: []string{"sut.cpu_us_per_request", "downstream.cpu_us_per_request", "downstream"}},
 	{Name: "downstream_cpu_us", Label: "downstream CPU/request", Unit: "µs", Better: "lower",
@@ -105,6 +119,12 @@ var metrics = []Metric{
 	{Name: "rss_mb", Label: "RSS", Unit: "MB", Better: "lower",
 		read:      func(c *Cell) *float64 { return megabytes(rssEnd(c)) },
 		published: func(p *Published) []float64 { return p.RSSMB }, sources: []string{"sut.rss_bytes"}},
+	{Name: "rss_mean_mb", Label: "… RSS mean", Unit: "MB", Better: "lower", Extra: true,
+		read:      func(c *Cell) *float64 { return megabytes(rss(c, func(e *probes.Extent) int64 { return e.Mean })) },
+		published: func(p *Published) []float64 { return p.RSSMeanMB }, sources: []string{"sut.rss_bytes"}},
+	{Name: "rss_peak_mb", Label: "… RSS peak", Unit: "MB", Better: "lower", Extra: true,
+		read:      func(c *Cell) *float64 { return megabytes(rss(c, func(e *probes.Extent) int64 { return e.Max })) },
+		published: func(p *Published) []float64 { return p.RSSPeakMB }, sources: []string{"sut.rss_bytes"}},
 	{Name: "rss_minus_heap_mb", Label: "RSS minus heap", Unit: "MB", Better: "lower",
 		read: rssMinusHeap, sources: []string{"sut.heap_committed_bytes", "sut.jvm", "sut.rss_bytes"}},
 	{Name: "heap_committed_mb", Label: "heap committed", Unit: "MB", Better: "lower",
@@ -115,7 +135,7 @@ var metrics = []Metric{
 		read: func(c *Cell) *float64 {
 			return megabytes(sut(c, func(p *probes.Window) *int64 { return p.HeapAfterGCBytes }))
 		},
-		published: func(p *Published) []float64 { return p.HeapUsedMB }, sources: []string{"sut.heap_after_gc_bytes", "sut.jvm"}},
+		published: func(p *Published) []float64 { return p.HeapUsedMB }, key: "heap_used_mb", sources: []string{"sut.heap_after_gc_bytes", "sut.jvm"}},
 	{Name: "gc_count", Label: "GC pauses", Better: "lower",
 		read: func(c *Cell) *float64 {
 			return gc(c, func(t *probes.GCTotal) float64 { return float64(t.Count) })
@@ -130,7 +150,7 @@ var metrics = []Metric{
 		read: func(c *Cell) *float64 {
 			return threads(c, platformThreads, func(t *probes.LivePeak) int64 { return t.Peak })
 		},
-		published: func(p *Published) []float64 { return p.ThreadsPeak }, sources: []string{"sut.platform_threads", "sut.jvm"}},
+		published: func(p *Published) []float64 { return p.ThreadsPeak }, key: "threads_peak", sources: []string{"sut.platform_threads", "sut.jvm"}},
 	{Name: "os_threads_peak", Label: "OS threads peak", Better: "lower",
 		read: func(c *Cell) *float64 {
 			return threads(c, func(p *probes.Window) *probes.LivePeak { return p.Threads }, func(t *probes.LivePeak) int64 { return t.Peak })
@@ -156,10 +176,19 @@ func (m Metric) Why(c *Cell) string {
 			return reason
 		}
 	}
-	if m.Unit == "ms" && len(m.sources) == 0 {
+	switch {
+	case m.latency:
 		return "no request succeeded"
+	case m.Name == TotalS:
+		return "the window had a length in time, not in requests"
 	}
 	return "not measured"
+}
+
+// latencyMetric is one figure of the histogram, in ms, named as in [Latency].
+func latencyMetric(name string, extra bool, read func(*Latency) float64, published func(*Published) []float64) Metric {
+	return Metric{Name: name + "_ms", Label: name, Unit: "ms", Better: "lower", Extra: extra, Timed: true, latency: true,
+		read: func(c *Cell) *float64 { return latency(c, read) }, published: published, sources: []string{"load.latency_ms." + name, "load.histogram"}}
 }
 
 // PublishedIn returns what the author published for the metric: figures, one a
@@ -175,18 +204,10 @@ func (m Metric) PublishedIn(p *Published) (figures []float64, words string) {
 	return m.published(p), words
 }
 
-// fromHistogram reports whether pooling the metric takes merging histograms.
-func (m Metric) fromHistogram() bool { return m.Name == P50 || m.Name == P99 }
-
 // publishedKey is the metric's key in the experiment file.
 func (m Metric) publishedKey() string {
-	switch m.Name {
-	case ThroughputWithDrain:
-		return Throughput
-	case "platform_threads_peak":
-		return "threads_peak"
-	case HeapAfterGC:
-		return "heap_used_mb"
+	if m.key != "" {
+		return m.key
 	}
 	return m.Name
 }

@@ -26,8 +26,11 @@ func pool(rounds []*Cell, latencies bool) *Cell {
 	if len(rounds) > 1 && latencies {
 		if h, err := MergeHistograms(rounds); err == nil {
 			pooled.Load.LatencyMS = FromHistogram(h)
+		} else if pooled.Unavailable["load.histogram"] == "" {
+			pooled.Unavailable["load.histogram"] = err.Error()
 		}
 	}
+	pooled.pooled = len(rounds)
 	return &pooled
 }
 

@@ -120,6 +120,8 @@ type Cell struct {
 	Verdict     *Verdict                  `json:"verdict"`
 	Doubts      []Doubt                   `json:"doubts"`
 	Unavailable map[string]string         `json:"unavailable"`
+
+	pooled int // how many windows were pooled into this one; 0: it is one of its own
 }
 
 // CellWarmup is what warming up took before this cell.
@@ -157,23 +159,6 @@ type Verdict struct {
 	Sure     bool   `json:"sure"`
 	Text     string `json:"text"`
 	Evidence string `json:"evidence"`
-}
-
-// Doubt is a reason not to trust a cell fully.
-type Doubt struct {
-	Kind      string `json:"kind"`
-	Metric    string `json:"metric,omitempty"` // name of the one [Metric] that it concerns; "": the whole cell
-	Evidence  string `json:"evidence"`
-	Threshold string `json:"threshold"`
-	Remedy    string `json:"remedy"`
-}
-
-// ClaimResult is a claim and what the run says of it.
-type ClaimResult struct {
-	Text   string `json:"text"`
-	Expr   string `json:"expr"`
-	Result string `json:"result"` // confirmed, refuted, undecidable
-	Why    string `json:"why"`
 }
 
 // Point is one line of series.jsonl.

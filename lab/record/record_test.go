@@ -238,7 +238,7 @@ func TestNonFiniteFiguresCostNoCell(t *testing.T) {
 		t.Fatalf("%d cells, %v", len(saved.Cells), err)
 	}
 	got := saved.Cells[0]
-	if got.Load.ThroughputPerS != nil || got.Load.LatencyMS != nil || got.Probes[TierSUT].CPUS != nil {
+	if got.Load.ThroughputPerS != nil || !math.IsNaN(got.Load.LatencyMS.Stddev) || math.IsNaN(got.Load.LatencyMS.Mean) || got.Probes[TierSUT].CPUS != nil {
 		t.Errorf("non-finite figures came back: %+v", got.Load)
 	}
 	if got.Load.Requests.OK != 1000 {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strconv"
 
 	"golang.org/x/perf/benchmath"
 )
@@ -12,6 +13,14 @@ import (
 type Rung struct {
 	Connections int
 	Rate        float64 // offered requests per second; 0 in a closed loop
+}
+
+// String names the step as people do: "1000" connections, "500/s offered".
+func (r Rung) String() string {
+	if r.Rate != 0 {
+		return strconv.FormatFloat(r.Rate, 'f', -1, 64) + "/s offered"
+	}
+	return strconv.Itoa(r.Connections)
 }
 
 // Rung returns the step of the ladder that c stands on.
@@ -73,7 +82,7 @@ type Summary struct {
 // value. Where many metrics of the same cells are wanted, pool them once with
 // [PoolForks] and use [Across].
 func Summarise(cells []*Cell, m Metric) *Summary {
-	return Across(poolForks(cells, m.fromHistogram()), m)
+	return Across(poolForks(cells, m.latency), m)
 }
 
 // Across summarises a metric over pooled forks; nil when none has a value.

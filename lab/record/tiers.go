@@ -15,6 +15,7 @@ type (
 	LoadRequests    = loadgen.Requests
 	LoadEngine      = loadgen.Engine
 	LoadOpen        = loadgen.Open
+	LoadTarget      = loadgen.TargetResult
 	Latency         = loadgen.Latency
 	DownstreamStats = downstream.Stats
 )

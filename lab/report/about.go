@@ -26,6 +26,7 @@ func about(saved *record.Saved) []string {
 		}
 		lines = append(lines, "published in "+s.Title+", "+counting)
 	}
+	lines = append(lines, commands(&run.Experiment)...)
 	if run.Standins && run.Note == "" {
 		lines = append(lines, "stand-ins ran in place of the experiment's SUTs")
 	}
@@ -41,6 +42,36 @@ func about(saved *record.Saved) []string {
 	return lines
 }
 
+// commands names what took the place of our engine and our downstream.
+func commands(e *record.Experiment) []string {
+	var lines []string
+	for _, tier := range []struct {
+		name string
+		of   func(record.SUT) []string
+	}{
+		{"load generator", func(s record.SUT) []string { return e.LoadOf(s.Name).Command }},
+		{"downstream", func(s record.SUT) []string {
+			if s.Downstream == nil {
+				return nil
+			}
+			return s.Downstream.Command
+		}},
+	} {
+		var order []string
+		suts := map[string][]string{}
+		for _, s := range e.SUTs {
+			if words := strings.Join(tier.of(s), " "); words != "" {
+				order = appendNew(order, words)
+				suts[words] = append(suts[words], s.Name)
+			}
+		}
+		for _, words := range order {
+			lines = append(lines, fmt.Sprintf("%s of %s: %s", tier.name, strings.Join(suts[words], ", "), words))
+		}
+	}
+	return lines
+}
+
 // joined puts the parts that say something on one line.
 func joined(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
@@ -52,19 +83,21 @@ func status(saved *record.Saved) string {
 	if s == "" || s == "ok" {
 		return s
 	}
-	return fmt.Sprintf("%s, %d of %d cells recorded", s, len(saved.Cells), max(len(saved.Cells), expected(e)))
-}
-
-// expected is how many cells the experiment asks for.
-func expected(e *record.Experiment) int {
-	return len(e.SUTs) * len(e.Load.Connections) * max(1, e.Load.Rounds) * max(1, e.Forks)
+	return fmt.Sprintf("%s, %d of %d cells recorded", s, len(saved.Cells), max(len(saved.Cells), e.Cells()))
 }
 
 // shape is the experiment in a few words.
 func shape(e *record.Experiment) string {
 	var parts []string
-	if e.Load.Rounds > 0 {
-		parts = append(parts, plural(e.Load.Rounds, "round")+" of "+e.Load.Duration.String())
+	var windows []string
+	for _, l := range loadsOf(e) {
+		if l.Rounds > 0 {
+			windows = appendNew(windows, plural(l.Rounds, "round")+" of "+l.Window())
+		}
+	}
+	parts = append(parts, strings.Join(windows, " or "))
+	if e.Scale > 0 {
+		parts = append(parts, "numbers of requests × "+plain(e.Scale))
 	}
 	if e.Forks > 0 {
 		parts = append(parts, plural(e.Forks, "fork"))
@@ -73,6 +106,18 @@ func shape(e *record.Experiment) string {
 		parts = append(parts, "downstream delay "+e.Downstream.Delay.String())
 	}
 	return joined(parts...)
+}
+
+// loadsOf are the loads that the SUTs get, as often as they get them.
+func loadsOf(e *record.Experiment) []*record.Load {
+	if len(e.SUTs) == 0 {
+		return []*record.Load{&e.Load}
+	}
+	loads := make([]*record.Load, len(e.SUTs))
+	for i, s := range e.SUTs {
+		loads[i] = e.LoadOf(s.Name)
+	}
+	return loads
 }
 
 func machine(m *record.Machine) string {
@@ -139,20 +184,9 @@ func (b *builder) starts() Block {
 		block.Rows = append(block.Rows, row)
 	}
 	text("kind", func(s *record.Start) string { return strings.Replace(s.Kind, "standin", "stand-in", 1) })
-	number(record.Metric{Label: "ready after", Unit: "s"}, func(s *record.Start) *float64 { return s.ReadyS })
-	number(record.Metric{Label: "idle RSS", Unit: "MB"}, func(s *record.Start) *float64 {
-		if s.IdleRSSBytes == nil {
-			return nil
-		}
-		v := float64(*s.IdleRSSBytes) / (1 << 20)
-		return &v
-	})
-	number(record.Metric{Label: "first request", Unit: "ms"}, func(s *record.Start) *float64 {
-		if s.FirstRequest == nil {
-			return nil
-		}
-		return &s.FirstRequest.MS
-	})
+	for _, m := range record.StartMetrics() {
+		number(record.Metric{Label: m.Label, Unit: m.Unit}, m.Of)
+	}
 	text("… answered", func(s *record.Start) string {
 		if s.FirstRequest == nil {
 			return ""

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -39,9 +40,7 @@ func Build(saved *record.Saved) *Table {
 	b.condenseDoubts()
 	b.hideRows()
 	b.legend()
-	for _, c := range saved.Run.Claims {
-		t.Claims = append(t.Claims, escape(fmt.Sprintf("%s: %s%s", orElse(c.Result, "undecided"), orElse(c.Text, c.Expr), inBrackets(c.Why))))
-	}
+	t.Claims = claims(saved.Run.Claims)
 	return t
 }
 
@@ -73,8 +72,8 @@ func (b *builder) rungs() []record.Rung {
 			rungs = append(rungs, r)
 		}
 	}
-	for _, n := range b.exp.Load.Connections {
-		add(record.Rung{Connections: n})
+	for _, r := range b.exp.Rungs() {
+		add(r)
 	}
 	for i := range b.saved.Cells {
 		add(b.saved.Cells[i].Rung())
@@ -130,7 +129,7 @@ func rungTitle(r record.Rung) string {
 func (b *builder) cell(m record.Metric, sut string, rung record.Rung, cells, pooled []*record.Cell) Cell {
 	var c Cell
 	main := m.Name == record.Throughput
-	for _, slot := range b.slots(rung, cells) {
+	for _, slot := range b.slots(sut, rung, cells) {
 		p := Point{Fork: slot.fork, Round: slot.round, Status: missing}
 		switch w := slot.cell; {
 		case w == nil:
@@ -154,9 +153,21 @@ func (b *builder) cell(m record.Metric, sut string, rung record.Rung, cells, poo
 		}
 		c.Points = append(c.Points, p)
 	}
+	if len(c.Points) == 0 && (rung.Rate == 0 || slices.Contains(b.exp.Rungs(), rung)) {
+		p := Point{Status: missing, Reason: b.whyMissing(sut, 1)}
+		if slices.Contains(b.exp.Rungs(), rung) {
+			p.Reason = "no rung of this SUT's ladder"
+		}
+		if c.Points = append(c.Points, p); main && b.saved.Run.Status != "running" {
+			c.Notes = appendNew(c.Notes, b.note("–: "+onOneLine(p.Reason)))
+		}
+	}
 	c.Summary = record.Across(pooled, m) // pooled only when there are several forks
 	if m.Name == record.Exceptions {
 		c.Notes = append(c.Notes, b.exceptionNotes(cells)...)
+	}
+	if main {
+		c.Notes = append(c.Notes, b.targetNotes(cells)...)
 	}
 	c.Notes = append(c.Notes, b.outlierNotes(m, c.Summary)...)
 	c.Notes = append(c.Notes, b.doubtNotes(m, sut, rung, cells)...)
@@ -178,12 +189,14 @@ type slot struct {
 	cell        *record.Cell
 }
 
-// slots are the windows that the experiment asked for, with those that exist. At
-// equal rate it asked for none: the first fork only finds the rate.
-func (b *builder) slots(rung record.Rung, cells []*record.Cell) []slot {
+// slots are the windows that the experiment asked for of a SUT, with those that
+// exist. It asks for none on the rungs of other ladders, nor at equal rate, which
+// the first fork finds.
+func (b *builder) slots(sut string, rung record.Rung, cells []*record.Cell) []slot {
 	var slots []slot
-	for fork := 1; fork <= max(1, b.exp.Forks) && rung.Rate == 0; fork++ {
-		for round := 1; round <= max(1, b.exp.Load.Rounds); round++ {
+	load := b.exp.LoadOf(sut)
+	for fork := 1; fork <= max(1, b.exp.Forks) && slices.Contains(load.Rungs(), rung); fork++ {
+		for round := 1; round <= max(1, load.Rounds); round++ {
 			slots = append(slots, slot{fork: fork, round: round})
 		}
 	}
@@ -243,6 +256,54 @@ func (b *builder) exceptionNotes(cells []*record.Cell) []int {
 		return nil
 	}
 	return []int{b.note("inside the SUT: " + strings.Join(parts, ", "))}
+}
+
+// targetNotes says what each path of a mixed load got.
+func (b *builder) targetNotes(cells []*record.Cell) []int {
+	var paths, parts []string
+	for _, c := range record.Measured(cells) {
+		for _, t := range c.Load.Targets {
+			paths = appendNew(paths, t.Target)
+		}
+	}
+	for _, path := range paths {
+		var seconds float64
+		var ok, bad int64
+		var p50, p99 []float64
+		for _, c := range record.Measured(cells) {
+			for _, t := range c.Load.Targets {
+				if t.Target != path {
+					continue
+				}
+				seconds, ok, bad = seconds+c.Load.Seconds, ok+t.OK, bad+t.Non2xx+t.Errors
+				if l := t.LatencyMS; l != nil {
+					p50, p99 = append(p50, l.P50), append(p99, l.P99)
+				}
+			}
+		}
+		part := fmt.Sprintf("%s %s/s", escape(path), plain(math.Round(quotient(float64(ok), seconds))))
+		if len(p50) > 0 {
+			part += fmt.Sprintf(", p50 %s ms, p99 %s ms", extent(p50), extent(p99))
+		}
+		if bad > 0 {
+			part += fmt.Sprintf(", %d failed", bad)
+		}
+		parts = append(parts, part)
+	}
+	if parts == nil {
+		return nil
+	}
+	return []int{b.note("by target: " + strings.Join(parts, "; "))}
+}
+
+// extent is the lowest and the highest of some milliseconds.
+func extent(values []float64) string {
+	ms := record.Metric{Unit: "ms"}
+	low, high := number(slices.Min(values), ms), number(slices.Max(values), ms)
+	if low == high {
+		return low
+	}
+	return low + " … " + high
 }
 
 // verdicts are the distinct ones of a SUT's windows, by kind.

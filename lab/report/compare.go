@@ -103,6 +103,9 @@ func Compare(old, new Side, ignore []string) (*Comparison, error) {
 		if run.Experiment.Quick {
 			quick = "shortened by --quick"
 		}
+		if s := run.Experiment.Scale; s != 0 {
+			quick = joined(quick, "scaled by "+plain(s))
+		}
 		c.About = append(c.About, escape(fmt.Sprintf("%s: %s", side.word, joined(side.Name, run.ID, status(side.Saved), shape(&run.Experiment), quick))))
 	}
 	if old.Saved != new.Saved {

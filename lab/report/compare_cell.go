@@ -145,7 +145,7 @@ var notCompared = []string{record.ThroughputWithDrain, "sut_cpu_cores", "platfor
 func comparedMetrics(a, b half) []bothMetrics {
 	var list []bothMetrics
 	for _, m := range record.Metrics() {
-		if slices.Contains(notCompared, m.Name) {
+		if m.Extra || slices.Contains(notCompared, m.Name) {
 			continue
 		}
 		if m.Name == "reconnects_per_s" {

@@ -45,7 +45,7 @@ var fields = []struct {
 	name string
 	bars bar
 }{
-	{"quick", always}, {"stand-ins", always}, {"delay", always}, {"downstream", always}, {"path", always}, {"duration", always}, {"timeout", always},
+	{"quick", always}, {"scale", always}, {"load", always}, {"stand-ins", always}, {"delay", always}, {"downstream", always}, {"path", always}, {"duration", always}, {"timeout", always},
 	{"cpu", always}, {"cores", always}, {"memory", always}, {"calibration", always},
 	{"sut", subject}, {"jdk", subject}, {"boot", subject}, {"heap", subject}, {"collector", subject}, {"flags", subject}, {"processors", subject}, {"env", subject}, {"network", subject}, {"place", subject},
 	{"kernel", subject}, {"libc", subject}, {"thp", subject},
@@ -183,10 +183,12 @@ func runDifferences(a, b *record.Run, add func(field, sut, old, new string)) {
 	}
 	e, f := &a.Experiment, &b.Experiment
 	add("quick", "", yes(e.Quick, "yes"), yes(f.Quick, "yes"))
-	add("duration", "", e.Load.Duration.String(), f.Load.Duration.String())
+	add("scale", "", yes(e.Scale != 0, plain(e.Scale)), yes(f.Scale != 0, plain(f.Scale)))
+	add("load", "", loadText(&e.Load), loadText(&f.Load))
+	add("duration", "", e.Load.Window(), f.Load.Window())
 	add("timeout", "", e.Load.Timeout.String(), f.Load.Timeout.String())
 	add("experiment", "", e.Name, f.Name)
-	add("ladder", "", ladder(e.Load.Connections), ladder(f.Load.Connections))
+	add("ladder", "", ladder(e.Rungs()), ladder(f.Rungs()))
 	add("isolate", "", yes(e.Isolate != "", e.Isolate), yes(f.Isolate != "", f.Isolate))
 	add("rounds", "", fmt.Sprint(e.Load.Rounds), fmt.Sprint(f.Load.Rounds))
 	add("warm-up", "", warmupText(e.Load.Warmup), warmupText(f.Load.Warmup))
@@ -207,8 +209,35 @@ func runDifferences(a, b *record.Run, add func(field, sut, old, new string)) {
 	}
 }
 
-func ladder(rungs []int) string {
-	return strings.ReplaceAll(strings.Trim(fmt.Sprint(rungs), "[]"), " ", ", ")
+func ladder(rungs []record.Rung) string {
+	words := make([]string, len(rungs))
+	for i, r := range rungs {
+		words[i] = r.String()
+	}
+	return strings.Join(words, ", ")
+}
+
+// loadText is what makes a load what it is beside its ladder and its times.
+func loadText(l *record.Load) string {
+	var parts []string
+	for _, t := range l.Targets {
+		parts = append(parts, plain(t.Weight)+" "+t.Path)
+	}
+	if len(l.Command) > 0 {
+		parts = append(parts, "by "+strings.Join(l.Command, " "))
+	}
+	if l.NoKeepAlive {
+		parts = append(parts, "no keep-alive")
+	}
+	return orElse(strings.Join(parts, ", "), "plain")
+}
+
+// ownLoad is a SUT's own load in full, "" where it has the experiment's.
+func ownLoad(s record.SUT) string {
+	if s.Load == nil {
+		return ""
+	}
+	return joined(s.Load.Window(), "timeout "+s.Load.Timeout.String(), loadText(s.Load))
 }
 
 func warmupText(w record.Warmup) string { return w.Min.String() + " to " + w.Max.String() }

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -105,7 +104,7 @@ func mixed(a, b string) string {
 
 // memory keeps figures apart that are "after other rungs" (METHOD rule 12).
 func (p *plan) memory(a, b half, rung record.Rung) {
-	if climbed(a.Saved, rung) == climbed(b.Saved, rung) {
+	if climbed(a, rung) == climbed(b, rung) {
 		return
 	}
 	for _, name := range []string{"rss_mb", "rss_minus_heap_mb", "heap_committed_mb", record.HeapAfterGC} {
@@ -114,13 +113,14 @@ func (p *plan) memory(a, b half, rung record.Rung) {
 }
 
 // climbed is what a SUT process went through before a rung.
-func climbed(saved *record.Saved, rung record.Rung) string {
-	e := &saved.Run.Experiment
-	at := slices.Index(e.Load.Connections, rung.Connections)
+func climbed(h half, rung record.Rung) string {
+	e := &h.Saved.Run.Experiment
+	rungs := e.LoadOf(h.name).Rungs()
+	at := slices.Index(rungs, rung)
 	if e.Isolate != "" || at < 0 {
 		return ""
 	}
-	return fmt.Sprint(e.Load.Connections[:at])
+	return ladder(rungs[:at])
 }
 
 // regimeWords name the regimes for people.

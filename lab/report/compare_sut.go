@@ -40,7 +40,7 @@ func sutFacts(saved *record.Saved, name string) map[string]string {
 		})
 	}
 	kind := of(func(start *record.Start) string { return start.Kind })
-	f := map[string]string{"sut": describe(s, kind), "env": envText(s.Env), "stand-ins": "no",
+	f := map[string]string{"sut": describe(s, kind), "load": ownLoad(s), "env": envText(s.Env), "stand-ins": "no",
 		"jdk":        orElse(jvm(func(j *record.StartJVM) string { return j.Version }), s.JDK),
 		"boot":       orElse(jvm(func(j *record.StartJVM) string { return j.Info["boot"] }), s.Boot),
 		"collector":  jvm(func(j *record.StartJVM) string { return j.Collector }),
@@ -124,6 +124,7 @@ func downstreamText(d *record.Downstream) (delay, rest string) {
 	add("idle timeout", d.KeepAlive.IdleTimeout.String())
 	add("max idle", fmt.Sprint(d.KeepAlive.MaxIdle))
 	add("faults", strings.Join(d.Faults, " "))
+	add("command", strings.Join(d.Command, " "))
 	return d.Delay.String(), orElse(strings.Join(parts, ", "), "plain")
 }
 

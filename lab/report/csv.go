@@ -12,7 +12,7 @@ import (
 
 // csvHeader is stable: columns may be added at the end, never moved or renamed.
 var csvHeader = []string{"run", "sut", "fork", "connections", "rate", "round", "status", "metric", "unit", "value", "published", "reason", "doubts",
-	"forks", "interval_low", "interval_high", "cv", "outliers"}
+	"forks", "interval_low", "interval_high", "cv", "outliers", "ratio_to_published"}
 
 // CSV writes one line per SUT, fork, rung, round and metric (RFC 4180, lines
 // ending in LF), and for a run of several forks one more per SUT, rung and metric
@@ -37,7 +37,7 @@ func CSV(w io.Writer, t *Table) error {
 					_ = out.Write([]string{
 						text(t.RunID), text(t.Columns[i]), integer(p.Fork), strconv.Itoa(block.Rung.Connections), rate, integer(p.Round),
 						text(p.Status), row.Metric.Name, row.Metric.Unit, value, c.publishedOf(p.Round), text(reason), text(strings.Join(p.Doubts, " ")),
-						"", "", "", "", "",
+						"", "", "", "", "", maybe(ratioTo(p.Value, c.publishedFigure(p.Round))),
 					})
 				}
 				if s := c.Summary; s != nil {
@@ -48,7 +48,7 @@ func CSV(w io.Writer, t *Table) error {
 					_ = out.Write([]string{
 						text(t.RunID), text(t.Columns[i]), "", strconv.Itoa(block.Rung.Connections), rate, "",
 						"summary", row.Metric.Name, row.Metric.Unit, exact(s.Median), "", reason, "",
-						strconv.Itoa(len(s.Values)), maybe(s.Low), maybe(s.High), maybe(s.CV), outlierText(s),
+						strconv.Itoa(len(s.Values)), maybe(s.Low), maybe(s.High), maybe(s.CV), outlierText(s), maybe(c.Ratio),
 					})
 				}
 			}
@@ -58,17 +58,32 @@ func CSV(w io.Writer, t *Table) error {
 	return out.Error()
 }
 
-// publishedOf is the author's figure for a round; empty where there is none.
-func (c Cell) publishedOf(round int) string {
+// publishedFigure is the author's figure for a round; nil where there is none.
+func (c Cell) publishedFigure(round int) *float64 {
 	switch {
 	case round >= 1 && round <= len(c.Published):
-		return exact(c.Published[round-1])
+		return &c.Published[round-1]
 	case len(c.Published) == 1: // one figure for all rounds, such as RSS
-		return exact(c.Published[0])
-	case len(c.Published) == 0:
+		return &c.Published[0]
+	}
+	return nil
+}
+
+// publishedOf is the same as text, or the author's words.
+func (c Cell) publishedOf(round int) string {
+	if len(c.Published) == 0 {
 		return text(c.PublishedWords)
 	}
-	return ""
+	return maybe(c.publishedFigure(round))
+}
+
+// ratioTo is nil where one side is not there, or nothing.
+func ratioTo(ours, published *float64) *float64 {
+	if ours == nil || published == nil || *published == 0 {
+		return nil
+	}
+	ratio := *ours / *published
+	return &ratio
 }
 
 func exact(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }

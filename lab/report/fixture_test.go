@@ -107,8 +107,19 @@ func articleRun() record.Run {
 		Machine: record.Machine{Host: "bench1", OS: "linux", Arch: "amd64", Kernel: "6.8.0", CPU: "AMD EPYC 7B13", Cores: 2, MemoryBytes: 8 << 30},
 		Status:  "failed", Started: noon, Finished: ptr(noon.Add(6 * time.Minute)), Order: [][]string{{"platform", "virtual", "webflux"}}, Starts: starts,
 		Claims: []record.ClaimResult{
-			{Text: "platform threads are capped near 200 / 100 ms", Result: "confirmed", Why: "1962 <= 2040 in both rounds"},
-			{Text: "virtual threads reach WebFlux's order", Result: "undecidable", Why: "a cell is missing"},
+			{Text: "platform threads are capped near 200 / 100 ms", Expr: "throughput('platform', 1000) <= 2000 * 1.02", Outcome: record.Confirmed,
+				Arithmetic: "1957 … 1962 <= 2000 * 1.02 = 2040", Figures: []record.ClaimFigure{
+					{Figure: "throughput('platform', 1000)", Metric: record.Throughput, Unit: "req/s", SUT: "platform", Connections: 1000,
+						Values: []float64{1962.4, 1957.8}, Low: ptr(1957.8), High: ptr(1962.4), Basis: "2 rounds"}}},
+			{Text: "virtual threads reach WebFlux's order", Expr: "throughput('virtual', 3000) >= 0.75 * throughput('webflux', 3000)", Outcome: record.Undecided,
+				Arithmetic: "n/a >= 0.75 * n/a", Reason: "throughput('virtual', 3000): 1 of 2 windows measured; throughput('webflux', 3000): failed in round 2: the SUT was killed by signal 9",
+				Figures: []record.ClaimFigure{
+					{Figure: "throughput('virtual', 3000)", Metric: record.Throughput, Unit: "req/s", SUT: "virtual", Connections: 3000, Missing: "1 of 2 windows measured"},
+					{Figure: "throughput('webflux', 3000)", Metric: record.Throughput, Unit: "req/s", SUT: "webflux", Connections: 3000, Missing: "failed in round 2: the SUT was killed by signal 9"}}},
+			{Text: "virtual threads need less memory than WebFlux", Expr: "rss_mb('virtual', 1000) < rss_mb('webflux', 1000)", Outcome: record.Refuted,
+				Arithmetic: "641 … 655 < 378 … 379", Figures: []record.ClaimFigure{
+					{Figure: "rss_mb('virtual', 1000)", Metric: "rss_mb", Unit: "MB", SUT: "virtual", Connections: 1000, Values: []float64{641, 655}, Low: ptr(641.0), High: ptr(655.0), Basis: "2 rounds", Doubts: []string{"engine-late"}},
+					{Figure: "rss_mb('webflux', 1000)", Metric: "rss_mb", Unit: "MB", SUT: "webflux", Connections: 1000, Values: []float64{378, 379}, Low: ptr(378.0), High: ptr(379.0), Basis: "2 rounds"}}},
 		},
 	}
 }
@@ -184,7 +195,7 @@ func (f figures) cell(t *testing.T) record.Cell {
 		reconnects = 0
 	}
 	c.Load = &loadgen.Result{
-		Schema: 1, Target: "http://127.0.0.1:18080/call", Mode: "closed", Started: c.Started, Seconds: 10, ThroughputPerS: ptr(float64(ok) / 10),
+		Schema: 1, Target: "http://127.0.0.1:18080/call", Mode: "closed", Started: c.Started, Seconds: 10, RequestedS: ptr(10.0), ThroughputPerS: ptr(float64(ok) / 10),
 		Connections: loadgen.Connections{Requested: f.connections, Established: f.connections, Answered: f.connections, Opened: int64(f.connections) + reconnects, OpenedInWindow: &reconnects},
 		Requests: loadgen.Requests{CarriedIn: int64(f.connections), Sent: ok + f.errors, OK: ok, Errors: loadgen.Errors{Reset: f.errors}, InFlight: int64(f.connections),
 			Drained: loadgen.Drained{OK: int64(f.connections)}},

@@ -195,6 +195,14 @@ func (p Point) token(m record.Metric) string {
 	}
 }
 
+// ratioTokens say how many times the published figure ours is, where both are there.
+func (c Cell) ratioTokens() []string {
+	if c.Ratio == nil {
+		return nil
+	}
+	return []string{"×" + fixed(*c.Ratio, 2)}
+}
+
 // publishedTokens are the author's figures, or words.
 func (c Cell) publishedTokens(m record.Metric) []string {
 	if len(c.Published) == 0 && c.PublishedWords != "" {

@@ -24,6 +24,8 @@ func (b *builder) hideRows() {
 		switch {
 		case row.Hidden || row.Metric.Name == record.Throughput:
 			continue
+		case row.Metric.Extra && !seen.published && !b.claimed(row.Metric):
+			// Nobody speaks of it.
 		case seen.values > 0 && !seen.published && seen.nonZero == 0 && seen.missing == 0 && row.Metric.Quiet:
 			zero = append(zero, row.Metric.Label)
 		case seen.values == 0 && seen.reason != "":
@@ -47,6 +49,15 @@ func (b *builder) hideRows() {
 	for _, reason := range reasons {
 		b.table.Legend = append(b.table.Legend, fmt.Sprintf("n/a in every cell: %s (%s)", strings.Join(absent[reason], ", "), escape(reason)))
 	}
+}
+
+// claimed tells whether a claim speaks of the metric, or the experiment itself
+// does by counting requests.
+func (b *builder) claimed(m record.Metric) bool {
+	counts := slices.ContainsFunc(loadsOf(b.exp), func(l *record.Load) bool { return l.Requests > 0 })
+	return m.Name == record.TotalS && counts || slices.ContainsFunc(b.saved.Run.Claims, func(c record.ClaimResult) bool {
+		return slices.ContainsFunc(c.Figures, func(f record.ClaimFigure) bool { return f.Metric == m.Name })
+	})
 }
 
 // inspection is what a row holds over all rungs.
@@ -113,11 +124,15 @@ func (b *builder) legend() {
 	for i := range b.saved.Cells {
 		forks = max(forks, b.saved.Cells[i].Fork)
 	}
+	rounds := 0
+	for _, l := range loadsOf(b.exp) {
+		rounds = max(rounds, l.Rounds)
+	}
 	switch {
 	case forks >= 2:
 		lines = append(lines, forksLegend(forks))
-	case b.exp.Load.Rounds > 1:
-		lines = append(lines, fmt.Sprintf("the %d figures of a cell are its rounds in one fork; a 95 %% interval needs %d forks", b.exp.Load.Rounds, record.IntervalForks))
+	case rounds > 1:
+		lines = append(lines, fmt.Sprintf("the %d figures of a cell are its rounds in one fork; a 95 %% interval needs %d forks", rounds, record.IntervalForks))
 	}
 	if equal := b.equalLimits(); equal != "" {
 		lines = append(lines, equal)

@@ -53,7 +53,7 @@ func newLive(w io.Writer, tty bool, width int, exp record.Experiment, now func()
 	l := &Live{w: w, tty: tty, width: width, now: now, done: make(chan struct{})}
 	l.saved.Run.Experiment = exp
 	l.saved.Run.Status = "running"
-	l.cells = expected(&exp)
+	l.cells = exp.Cells()
 	l.began = l.now()
 	return l
 }

@@ -4,7 +4,10 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+
+	"loomlab/lab/record"
 )
 
 // Markdown writes the table as GitHub renders it: a table per rung, footnotes at
@@ -20,13 +23,11 @@ func Markdown(w io.Writer, t *Table) error {
 			markdownBlock(out, t, block)
 		}
 	}
-	for _, group := range [][]string{t.Claims, t.Legend} {
-		if len(group) > 0 {
-			fmt.Fprintln(out)
-		}
-		for _, line := range group {
-			fmt.Fprintf(out, "- %s\n", markdown(line))
-		}
+	if len(t.Legend) > 0 {
+		fmt.Fprintln(out)
+	}
+	for _, line := range t.Legend {
+		fmt.Fprintf(out, "- %s\n", markdown(line))
 	}
 	if len(t.Notes) > 0 {
 		fmt.Fprintln(out)
@@ -34,7 +35,28 @@ func Markdown(w io.Writer, t *Table) error {
 	for i, note := range t.Notes {
 		fmt.Fprintf(out, "- <sup>%d</sup> %s\n", i+1, markdown(note.String()))
 	}
+	markdownClaims(out, t.Claims)
 	return out.Flush()
+}
+
+// markdownClaims writes the claims as a table.
+func markdownClaims(out io.Writer, c *Claims) {
+	if c == nil {
+		return
+	}
+	fmt.Fprintf(out, "\n**%s**\n\n| claim | outcome | measured |\n|:--|:--|:--|\n", markdown(c.Summary))
+	for _, item := range c.Items {
+		text := markdown(item.Text)
+		if item.Expr != item.Text {
+			text += "<br>" + markdown(item.Expr)
+		}
+		parts := []string{item.Arithmetic, item.Reason, inWords("doubts: ", item.Doubts)}
+		parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
+		for i := range parts {
+			parts[i] = markdown(parts[i])
+		}
+		fmt.Fprintf(out, "| %s | %s %s | %s |\n", text, item.Mark(), markdown(orElse(item.Outcome, record.Undecided)), strings.Join(parts, "<br>"))
+	}
 }
 
 func markdownBlock(out io.Writer, t *Table, b Block) {
@@ -67,7 +89,7 @@ func markdownCell(c Cell, row Row) string {
 	}
 	text := strings.Join(c.tokens(row.Metric), " / ") + markdownMarks(c.Notes)
 	if c.hasPublished() {
-		text += fmt.Sprintf(" (pub. %s)", markdown(strings.Join(c.publishedTokens(row.Metric), " / "))) + markdownMarks(c.PublishedNotes)
+		text += fmt.Sprintf(" (pub. %s)", markdown(strings.Join(append([]string{strings.Join(c.publishedTokens(row.Metric), " / ")}, c.ratioTokens()...), " "))) + markdownMarks(c.PublishedNotes)
 	}
 	return text
 }

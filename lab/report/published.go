@@ -15,17 +15,16 @@ func (b *builder) withDrain() bool {
 
 // publish puts the author's figures beside ours, counted the same way.
 func (b *builder) publish(c *Cell, m record.Metric, sut string, rung record.Rung) {
-	if m.Name == record.Throughput && b.withDrain() || m.Name == record.ThroughputWithDrain && !b.withDrain() || rung.Rate != 0 {
+	if m.Name == record.Throughput && b.withDrain() || m.Name == record.ThroughputWithDrain && !b.withDrain() {
 		return
 	}
-	at := slices.IndexFunc(b.exp.Published, func(p record.Published) bool {
-		return p.SUT == sut && p.Connections == rung.Connections
-	})
+	at := slices.IndexFunc(b.exp.Published, func(p record.Published) bool { return p.SUT == sut && p.Rung() == rung })
 	if at < 0 {
 		return
 	}
 	published := &b.exp.Published[at]
 	c.Published, c.PublishedWords = m.PublishedIn(published)
+	c.Ratio = c.ratioToPublished()
 	switch m.Name {
 	case record.Throughput, record.ThroughputWithDrain:
 		if text := b.aboveCeiling(published); text != "" {
@@ -36,6 +35,24 @@ func (b *builder) publish(c *Cell, m record.Metric, sut string, rung record.Rung
 			c.PublishedNotes = append(c.PublishedNotes, b.note("published as heap in use at one moment, garbage included: another quantity than heap after GC"))
 		}
 	}
+}
+
+// ratioToPublished is ours ÷ the author's, each the median of what there is.
+func (c *Cell) ratioToPublished() *float64 {
+	ours, published := c.Summary, record.Over(c.Published)
+	if ours == nil {
+		var values []float64
+		for _, p := range c.Points {
+			if p.Value != nil {
+				values = append(values, *p.Value)
+			}
+		}
+		ours = record.Over(values)
+	}
+	if ours == nil || published == nil {
+		return nil
+	}
+	return ratioTo(&ours.Median, &published.Median)
 }
 
 // aboveCeiling explains published figures that Little's law does not allow inside
@@ -56,10 +73,10 @@ func (b *builder) aboveCeiling(p *record.Published) string {
 		return ""
 	}
 	text := fmt.Sprintf("published %s/s, above the ceiling of %s", strings.Join(above, " and "), arithmetic)
-	window := b.publishedWindow()
+	window := b.publishedWindow(p.SUT)
 	drain := quotient(float64(p.Connections), window)
 	switch {
-	case !b.withDrain():
+	case !b.withDrain() || window == 0:
 		return text + ": how the author counted is not known"
 	case most-limit <= 1.25*drain:
 		return fmt.Sprintf("%s: about %d answers that came after the %s s window were counted too, %d ÷ %s s = %s/s too many",
@@ -81,13 +98,16 @@ func (b *builder) ceiling(p *record.Published) (perS float64, arithmetic string)
 	if s.Downstream != nil {
 		downstream = s.Downstream
 	}
-	if downstream == nil || downstream.Jitter != "" {
-		return 0, ""
-	}
 	if s.Calls != nil {
 		calls = *s.Calls
 	}
-	delay := downstream.Delay.Seconds() * calls
+	delay := s.Limits.Held.Seconds()
+	switch {
+	case downstream != nil && downstream.Jitter != "":
+		return 0, ""
+	case downstream != nil && s.Limits.Held == 0, downstream != nil && s.Calls != nil:
+		delay += downstream.Delay.Seconds() * calls
+	}
 	if delay <= 0 {
 		return 0, ""
 	}
@@ -103,12 +123,13 @@ func (b *builder) ceiling(p *record.Published) (perS float64, arithmetic string)
 	return perS, arithmetic
 }
 
-// publishedWindow is how long the author measured, in seconds.
-func (b *builder) publishedWindow() float64 {
+// publishedWindow is how long the author measured a SUT, in seconds; 0 where that
+// was a number of requests.
+func (b *builder) publishedWindow(sut string) float64 {
 	if b.exp.Source != nil && b.exp.Source.Window > 0 {
 		return b.exp.Source.Window.Seconds()
 	}
-	return b.exp.Load.Duration.Seconds()
+	return b.exp.LoadOf(sut).Duration.Seconds()
 }
 
 func quotient(a, b float64) float64 {

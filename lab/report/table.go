@@ -19,7 +19,7 @@ type Table struct {
 	Starts  Block    // how each SUT started
 	Limits  Block    // what bounds it, where the SUTs differ
 	Rungs   []Block
-	Claims  []string
+	Claims  *Claims  // nil without any
 	Legend  []string // how to read it, and which rows are not shown
 	Notes   []Note   // footnotes; number 1 comes first
 	RunID   string
@@ -50,6 +50,7 @@ type Cell struct {
 	Published      []float64
 	PublishedWords string
 	PublishedNotes []int
+	Ratio          *float64 // ours ÷ published, of the medians; nil where one is not there
 }
 
 // Point is one figure of one window.

@@ -78,13 +78,9 @@ func (p *printer) head() {
 func (p *printer) foot() {
 	legend := p.t.Legend
 	if p.beside && p.t.hasPublished() {
-		legend = append([]string{"in brackets: as published"}, legend...)
-	}
-	for _, line := range p.t.Claims {
-		p.wrapped(line, "", "  ")
-	}
-	if len(p.t.Claims) > 0 {
-		fmt.Fprintln(p.w)
+		legend = append([]string{"in brackets: as published, and × how many times that ours is"}, legend...)
+	} else if p.t.hasPublished() {
+		legend = append([]string{"×: how many times the published figure ours is"}, legend...)
 	}
 	for _, line := range legend {
 		p.wrapped(line, "", "  ")
@@ -95,6 +91,7 @@ func (p *printer) foot() {
 	for i, note := range p.t.Notes {
 		p.wrapped(note.String(), marks([]int{i + 1})+" ", "  ")
 	}
+	p.claims()
 }
 
 func (p *printer) wrapped(text, first, indent string) {
@@ -221,7 +218,7 @@ func (p *printer) cell(c Cell, m record.Metric, column int) string {
 	}
 	text += marks(c.Notes)
 	if published := c.publishedTokens(m); p.beside && len(published) > 0 {
-		text += " (" + strings.Join(published, " ") + ")" + marks(c.PublishedNotes)
+		text += " (" + strings.Join(append(published, c.ratioTokens()...), " ") + ")" + marks(c.PublishedNotes)
 	}
 	return text
 }
@@ -231,7 +228,7 @@ func (p *printer) beneath(c Cell, m record.Metric, column int) string {
 	if p.beside || !c.hasPublished() || p.Brief {
 		return ""
 	}
-	return p.aligned(c.publishedTokens(m), column) + marks(c.PublishedNotes)
+	return strings.Join(append([]string{p.aligned(c.publishedTokens(m), column)}, c.ratioTokens()...), " ") + marks(c.PublishedNotes)
 }
 
 func (p *printer) aligned(tokens []string, column int) string {
@@ -313,6 +310,8 @@ func (p *printer) lines(row Row, columns []int) [][]string {
 const (
 	bold   = "\x1b[1m"
 	dim    = "\x1b[2m"
+	red    = "\x1b[31m"
+	green  = "\x1b[32m"
 	yellow = "\x1b[33m"
 	reset  = "\x1b[0m"
 )

@@ -1,0 +1,244 @@
+package lab
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"loomlab/lab/record"
+)
+
+// Claims says of each claim of a run's experiment what the run says of it. It
+// reads nothing but the record, so it works for every stored run.
+//
+// A claim is confirmed or refuted where the arithmetic decides it (see
+// claim_eval.go) and nothing speaks against deciding. Otherwise it is undecided,
+// with the reason: a figure that was not measured or cannot be trusted, stand-ins
+// in place of the real thing, a run shortened by --quick, rounds on both sides of
+// the threshold, or, for what would be refuted, CPUs that the author had and this
+// machine has not.
+func Claims(saved *record.Saved) []record.ClaimResult {
+	results := []record.ClaimResult{}
+	for _, claim := range saved.Run.Experiment.Claims {
+		results = append(results, decide(saved, claim))
+	}
+	return results
+}
+
+func decide(saved *record.Saved, claim record.Claim) record.ClaimResult {
+	result := record.ClaimResult{Text: claim.Text, Expr: claim.Expr, Outcome: record.Undecided, Figures: []record.ClaimFigure{}}
+	expr, err := parseClaim(claim.Expr)
+	switch {
+	case err != nil:
+		result.Reason = err.Error()
+		return result
+	case len(expr.mistakes) > 0: // written for another version
+		result.Reason = strings.Join(expr.mistakes, "; ")
+		return result
+	}
+	e := evaluation{expr: expr, spans: map[string]span{}}
+	judge := judgement{saved: saved}
+	for _, call := range expr.figures {
+		f := judge.figure(call)
+		result.Figures = append(result.Figures, f)
+		if f.Low != nil && f.High != nil {
+			e.spans[call.String()] = span{*f.Low, *f.High}
+		}
+	}
+	result.Arithmetic = e.text(expr.root)
+	outcome := map[truth]string{yes: record.Confirmed, no: record.Refuted, open: record.Undecided}[e.truth(expr.root)]
+	result.Outcome, result.Reason = judge.outcome(outcome, result.Figures)
+	return result
+}
+
+// judgement collects what speaks against deciding a claim.
+type judgement struct {
+	saved    *record.Saved
+	standins []string // SUTs that were stand-ins
+	unsound  []string // figures that cannot be trusted, with the reason
+	cpuBound []string // figures that the CPUs of this machine bound
+}
+
+// outcome is what remains of the arithmetic's: the first thing that speaks
+// against it is the reason.
+func (j *judgement) outcome(arithmetic string, figures []record.ClaimFigure) (outcome, reason string) {
+	run := &j.saved.Run
+	would := ""
+	if arithmetic != record.Undecided {
+		would = "; by the figures as they are it would be " + arithmetic
+	}
+	switch {
+	case arithmetic == record.Undecided && missing(figures) != "":
+		return record.Undecided, missing(figures)
+	case len(j.unsound) > 0:
+		return record.Undecided, strings.Join(j.unsound, "; ") + would
+	case len(j.standins) > 0:
+		return record.Undecided, "stand-ins ran in place of " + strings.Join(j.standins, ", ") + would
+	case run.Experiment.Quick:
+		return record.Undecided, "the run was shortened by --quick" + would
+	case arithmetic == record.Undecided && intervals(figures):
+		return record.Undecided, "the intervals lie on both sides"
+	case arithmetic == record.Undecided:
+		return record.Undecided, fmt.Sprintf("the rounds lie on both sides; %d forks would give an interval", record.IntervalForks)
+	case arithmetic == record.Refuted && len(j.cpuBound) > 0 && j.fewerCores():
+		return record.Undecided, fmt.Sprintf("limited by the %s of this machine, where the author had %d: %s%s",
+			count(run.Machine.Cores, "core"), run.Experiment.Source.Cores, strings.Join(j.cpuBound, ", "), would)
+	}
+	return arithmetic, ""
+}
+
+// fewerCores tells whether the author's machine had more than this one.
+func (j *judgement) fewerCores() bool {
+	source, cores := j.saved.Run.Experiment.Source, j.saved.Run.Machine.Cores
+	return source != nil && cores > 0 && source.Cores > cores
+}
+
+// missing says which figures have no value, and why.
+func missing(figures []record.ClaimFigure) string {
+	var parts []string
+	for _, f := range figures {
+		if f.Missing != "" {
+			parts = append(parts, f.Figure+": "+f.Missing)
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// intervalBasis begins the basis of a figure that is an interval over forks.
+const intervalBasis = "95 % interval of "
+
+// intervals tells whether all figures are intervals over forks.
+func intervals(figures []record.ClaimFigure) bool {
+	return !slices.ContainsFunc(figures, func(f record.ClaimFigure) bool { return !strings.HasPrefix(f.Basis, intervalBasis) })
+}
+
+// figure looks a figure up in the run.
+func (j *judgement) figure(call figureCall) record.ClaimFigure {
+	f := record.ClaimFigure{Figure: call.String(), SUT: call.sut, Values: []float64{}, Doubts: []string{}}
+	if call.atStart() {
+		j.startFigure(call, &f)
+	} else {
+		j.cellFigure(call, &f)
+	}
+	standin := slices.ContainsFunc(j.saved.Run.Starts, func(s record.Start) bool { return s.SUT == call.sut && s.Kind == KindStandin })
+	if standin && !slices.Contains(j.standins, call.sut) {
+		j.standins = append(j.standins, call.sut)
+	}
+	return f
+}
+
+// startFigure takes the figure of every start of a SUT.
+func (j *judgement) startFigure(call figureCall, f *record.ClaimFigure) {
+	m := call.of.AtStart
+	f.Metric, f.Unit = m.Name, m.Unit
+	for i := range j.saved.Run.Starts {
+		s := &j.saved.Run.Starts[i]
+		if s.SUT != call.sut {
+			continue
+		}
+		if v := m.Of(s); v != nil && s.Error == "" {
+			f.Values = append(f.Values, *v)
+			continue
+		}
+		f.Missing = "not measured"
+		if s.Error != "" {
+			f.Missing = "the SUT did not start: " + firstLine(s.Error)
+		}
+		return
+	}
+	if len(f.Values) == 0 {
+		f.Missing = call.sut + " did not run"
+		return
+	}
+	f.Basis = count(len(f.Values), "start")
+	bounds(f, record.Over(f.Values))
+}
+
+// cellFigure takes the figure of every window of a SUT on a rung.
+func (j *judgement) cellFigure(call figureCall, f *record.ClaimFigure) {
+	m, rung := call.of.Metric, call.rung(&j.saved.Run.Experiment)
+	f.Metric, f.Unit, f.Connections, f.Rate = m.Name, m.Unit, rung.Connections, rung.Rate
+	cells := j.saved.At(call.sut, rung)
+	if f.Missing = j.notMeasured(call.sut, rung, cells); f.Missing != "" {
+		return
+	}
+	forks := map[int]bool{}
+	for _, c := range cells {
+		v := m.Of(c)
+		if v == nil {
+			f.Missing, f.Values = m.Why(c), []float64{}
+			return
+		}
+		f.Values = append(f.Values, *v)
+		forks[c.Fork] = true
+	}
+	f.Basis = count(len(cells), "round")
+	if len(forks) > 1 {
+		f.Basis += fmt.Sprintf(" of %d forks", len(forks))
+	}
+	bounds(f, record.Over(f.Values))
+	if s := record.Summarise(cells, m); s != nil && s.Low != nil && len(s.Values) == len(forks) {
+		f.Low, f.High = s.Low, s.High
+		f.Basis = intervalBasis + fmt.Sprintf("%d forks", len(forks))
+	}
+	j.trust(f, m, cells)
+}
+
+// bounds are the lowest and the highest of values.
+func bounds(f *record.ClaimFigure, s *record.Summary) { f.Low, f.High = &s.Min, &s.Max }
+
+// notMeasured says why a SUT does not have all of its windows on a rung, or "".
+func (j *judgement) notMeasured(sut string, rung record.Rung, cells []*record.Cell) string {
+	e := &j.saved.Run.Experiment
+	for _, c := range cells {
+		if c.Status != "ok" || c.Load == nil {
+			return fmt.Sprintf("%s in round %d: %s", c.Status, c.Round, firstLine(c.Reason))
+		}
+	}
+	for _, s := range j.saved.Run.Starts {
+		if s.SUT == sut && s.Error != "" {
+			return "the SUT did not start: " + firstLine(s.Error)
+		}
+	}
+	l := e.LoadOf(sut)
+	wanted := max(1, l.Rounds) * max(1, e.Forks)
+	switch {
+	case len(cells) == 0 && !slices.Contains(sutNames(e), sut):
+		return sut + " did not run"
+	case len(cells) == 0 && !slices.Contains(l.Rungs(), rung):
+		return fmt.Sprintf("%s is no rung of this run", rung)
+	case len(cells) < wanted:
+		return fmt.Sprintf("%d of %s measured", len(cells), count(wanted, "window"))
+	}
+	return ""
+}
+
+// trust notes the doubts of the windows behind a figure, and what bounds them.
+func (j *judgement) trust(f *record.ClaimFigure, m record.Metric, cells []*record.Cell) {
+	spoilt, bound, engine := "", false, false
+	for _, c := range cells {
+		for _, d := range c.Doubts {
+			if d.Metric != "" && d.Metric != m.Name {
+				continue
+			}
+			if !slices.Contains(f.Doubts, d.Kind) {
+				f.Doubts = append(f.Doubts, d.Kind)
+			}
+			if spoilt == "" && d.Spoils(m) {
+				spoilt = fmt.Sprintf("%s (%s)", d.Kind, d.Evidence)
+			}
+		}
+		if c.Verdict != nil && m.Timed {
+			bound = bound || c.Verdict.Kind == record.VerdictCPU
+			engine = engine || c.Verdict.Kind == record.VerdictLoadEngine
+		}
+	}
+	switch {
+	case spoilt != "":
+		j.unsound = append(j.unsound, f.Figure+" cannot be trusted: "+spoilt)
+	case engine:
+		j.unsound = append(j.unsound, f.Figure+" cannot be trusted: the load engine is the limit there")
+	case bound:
+		j.cpuBound = append(j.cpuBound, f.Figure)
+	}
+}

@@ -1,0 +1,37 @@
+package record
+
+import "slices"
+
+// Doubt is a reason not to trust a cell fully.
+type Doubt struct {
+	Kind      string `json:"kind"`
+	Metric    string `json:"metric,omitempty"` // name of the one [Metric] that it concerns; "": the whole cell
+	Evidence  string `json:"evidence"`
+	Threshold string `json:"threshold"`
+	Remedy    string `json:"remedy"`
+}
+
+// Kinds of doubt that leave nothing of a figure to argue with: what was measured is
+// a bug, another process, or the instrument and the machine in place of the SUT.
+const (
+	DoubtImpossible          = "impossible"
+	DoubtFewerConnections    = "fewer-connections"
+	DoubtRestarted           = "sut-restarted"
+	DoubtEngineSaturated     = "engine-saturated"
+	DoubtDownstreamSaturated = "downstream-saturated"
+	DoubtDownstreamRejected  = "downstream-rejected"
+	DoubtCalibrationDrift    = "calibration-drift"
+	DoubtMachineBusy         = "machine-busy"
+)
+
+// Spoils tells whether the doubt, unlike others, forbids to decide anything by a
+// metric of the cell. A busy machine or a slow instrument costs time, and says
+// nothing against a figure of memory.
+func (d Doubt) Spoils(m Metric) bool {
+	if slices.Contains([]string{DoubtImpossible, DoubtFewerConnections, DoubtRestarted}, d.Kind) {
+		return true
+	}
+	return m.Timed && slices.Contains([]string{
+		DoubtEngineSaturated, DoubtDownstreamSaturated, DoubtDownstreamRejected, DoubtCalibrationDrift, DoubtMachineBusy,
+	}, d.Kind)
+}
