@@ -17,7 +17,7 @@ import (
 
 // resumeFlags are those that may stand beside --resume: all others would change
 // the settings of the run.
-var resumeFlags = []string{"resume", "out", "json", "quiet"}
+var resumeFlags = []string{"resume", "check", "out", "json", "quiet"}
 
 // resumeRun goes on with a run that was interrupted.
 func resumeRun(c *cli.Context) error {
