@@ -110,10 +110,12 @@ func (c *climb) add(o climb) {
 func (p *Plan) climb(s PlannedSUT) climb {
 	l := p.load(s)
 	rungs := l.Rungs()
-	c := climb{processes: 1, rungs: len(rungs), windows: []string{l.Window()},
-		warmups: []string{between(time.Duration(l.Warmup.Min), time.Duration(l.Warmup.Max))}}
+	c := climb{processes: 1, rungs: len(rungs), windows: []string{l.Window()}}
+	if l.Warmup.Max > 0 {
+		c.warmups = []string{between(time.Duration(l.Warmup.Min), time.Duration(l.Warmup.Max))}
+	}
 	if l.Requests > 0 {
-		c.windows[0] += fmt.Sprintf(" at %d/s to %d/s or a ceiling", slowRate, fastRate)
+		c.windows[0] += " (a guess)"
 	}
 	if p.Experiment.Isolate == IsolateRung {
 		c.processes = len(rungs)

@@ -66,7 +66,7 @@ func TestTimeWait(t *testing.T) {
 	p.Experiment.Load = record.Load{Rounds: 9, Duration: record.Duration(10 * time.Second)}
 	for reuse, want := range map[string]int{"": 0, "1": 0, "2": 0, "0": 5000} { // 12 s a round: five of them in a minute
 		p.Facts.Capacity.TimeWaitReuse = reuse
-		if got := p.timeWait(1000); got != want {
+		if got := p.timeWait(&PlannedSUT{}, 1000); got != want {
 			t.Errorf("tcp_tw_reuse %q: %d, want %d", reuse, got, want)
 		}
 	}

@@ -93,7 +93,7 @@ func TestLoadMistakes(t *testing.T) {
 		return "name: x\nload: {connections: [10]}\nsuts: [{name: s, url: 'http://h', load: " + load + "}]\n"
 	}
 	for _, tc := range []struct{ file, want string }{
-		{head + "load: {connections: [1], requests: 10, duration: 1s}\n", "f:3:40: duration and requests; want one of them"},
+		{head + "load: {connections: [1], requests: 10, duration: 1s}\n", "f:3:50: duration and requests; want one of them"},
 		{head + "load: {connections: [1], rate: [5]}\n", "f:3:32: connections and rate; want one of them"},
 		{head + "load: {rate: [0, 5, 5, -1, fast]}\n", "f:3:15: a rung of 0 requests offered a second; want more than 0"},
 		{head + "load: {rate: [5, 5]}\n", "f:3:18: a second rung of 5 requests offered a second"},
@@ -115,10 +115,10 @@ func TestLoadMistakes(t *testing.T) {
 		{head + "load: {connections: [1], command: [x, '{{url}}', '{{connections}}', '{{port}}', '{{seconds}}']}\n", "f:3:69: unknown placeholder {{port}}; known are {{apps}}, {{connections}}"},
 		{head + "load: {connections: [1], engine: epoll, command: [x, '{{url}}', '{{connections}}', '{{seconds}}']}\n", "command and engine; want one of them"},
 		{head + "load: {rate: [1], equal_rate: true}\n", "no equal rate: s climbs offered rates already"},
-		{own("{rounds: 0}"), "f:3:49: 0; want at least 1"},
-		{own("{equal_rate: true}"), "f:3:53: the equal rate concerns all SUTs"},
-		{own("{connections: []}"), "f:3:40: an empty ladder"},
-		{own("{connectons: [1]}"), `f:3:41: unknown key "connectons"; did you mean connections?; load has path, connections, rate, `},
+		{own("{rounds: 0}"), "f:3:50: 0; want at least 1"},
+		{own("{equal_rate: true}"), "f:3:54: the equal rate concerns all SUTs"},
+		{own("{connections: []}"), "f:3:41: an empty ladder"},
+		{own("{connectons: [1]}"), `f:3:42: unknown key "connectons"; did you mean connections?; load has path, connections, rate, `},
 		{own("{warmup: {min: 2s, max: 1s}}"), "a warm-up of at least 2s and at most 1s"},
 		{own("{targets: [{path: /b, weight: 1}]}, path: /c"), "path and load.targets; want one of them"},
 		{"name: x\nload: {connections: [10], targets: [{path: /a, weight: 1}]}\nsuts: [{name: s, url: 'http://h', load: {command: [x, '{{url}}', '{{connections}}', '{{seconds}}']}}]\n",

@@ -84,7 +84,7 @@ func TestRatioToPublished(t *testing.T) {
 	if c := find(t, table, 1000, "errors", "platform"); c.Ratio != nil {
 		t.Errorf("a ratio to 0: %v", *c.Ratio)
 	}
-	for width, want := range map[int]string{200: "(1997 1946 ×0.99)", 70: "1997  1946 ×0.99"} {
+	for width, want := range map[int]string{200: "(1997 1946 ×0.99)", 100: "1997  1946 ×0.99"} {
 		if text := string(render(t, "table", saved, TextOptions{Width: width})); !strings.Contains(text, want) {
 			t.Errorf("width %d: no %q in\n%s", width, want, text)
 		}

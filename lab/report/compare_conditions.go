@@ -45,7 +45,7 @@ var fields = []struct {
 	name string
 	bars bar
 }{
-	{"quick", always}, {"scale", always}, {"load", always}, {"stand-ins", always}, {"delay", always}, {"downstream", always}, {"path", always}, {"duration", always}, {"timeout", always},
+	{"quick", always}, {"stand-ins", always}, {"delay", always}, {"downstream", always}, {"path", always}, {"duration", always}, {"timeout", always}, {"load", always}, {"scale", always},
 	{"cpu", always}, {"cores", always}, {"memory", always}, {"calibration", always},
 	{"sut", subject}, {"jdk", subject}, {"boot", subject}, {"heap", subject}, {"collector", subject}, {"flags", subject}, {"processors", subject}, {"env", subject}, {"network", subject}, {"place", subject},
 	{"kernel", subject}, {"libc", subject}, {"thp", subject},

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"loomlab/lab/record"
@@ -39,23 +38,20 @@ func Markdown(w io.Writer, t *Table) error {
 	return out.Flush()
 }
 
-// markdownClaims writes the claims as a table.
+// markdownClaims writes a list of the claims.
 func markdownClaims(out io.Writer, c *Claims) {
 	if c == nil {
 		return
 	}
-	fmt.Fprintf(out, "\n**%s**\n\n| claim | outcome | measured |\n|:--|:--|:--|\n", markdown(c.Summary))
+	fmt.Fprintf(out, "\n**%s**\n\n", markdown(c.Summary))
 	for _, item := range c.Items {
-		text := markdown(item.Text)
-		if item.Expr != item.Text {
-			text += "<br>" + markdown(item.Expr)
+		fmt.Fprintf(out, "- %s %s: %s", item.Mark(), markdown(orElse(item.Outcome, record.Undecided)), markdown(item.Text))
+		for _, line := range []string{item.Expr, item.Arithmetic, item.Reason, inWords("doubts: ", item.Doubts)} {
+			if line != "" && line != item.Text {
+				fmt.Fprintf(out, "<br>%s", markdown(line))
+			}
 		}
-		parts := []string{item.Arithmetic, item.Reason, inWords("doubts: ", item.Doubts)}
-		parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
-		for i := range parts {
-			parts[i] = markdown(parts[i])
-		}
-		fmt.Fprintf(out, "| %s | %s %s | %s |\n", text, item.Mark(), markdown(orElse(item.Outcome, record.Undecided)), strings.Join(parts, "<br>"))
+		fmt.Fprintln(out)
 	}
 }
 

@@ -30,8 +30,9 @@ const (
 )
 
 // Text writes the table for a terminal. Published figures stand in brackets
-// beside ours where the width allows, else in a line of their own beneath; SUTs
-// that do not fit side by side go into further blocks.
+// beside ours where the width allows, else in a line of their own beneath, with
+// the ratio if there is room; SUTs that do not fit side by side go into further
+// blocks.
 func Text(w io.Writer, t *Table, o TextOptions) error {
 	out := bufio.NewWriter(w)
 	p := &printer{w: out, t: t, TextOptions: o}
@@ -61,6 +62,7 @@ type printer struct {
 	w      *bufio.Writer
 	t      *Table
 	beside bool // published figures in brackets beside ours
+	ratios bool // and how many times they are ours
 
 	labels int   // width of the first column
 	values []int // per SUT: width of one figure, so that rounds stand in line
@@ -79,7 +81,7 @@ func (p *printer) foot() {
 	legend := p.t.Legend
 	if p.beside && p.t.hasPublished() {
 		legend = append([]string{"in brackets: as published, and × how many times that ours is"}, legend...)
-	} else if p.t.hasPublished() {
+	} else if p.ratios && p.t.hasPublished() {
 		legend = append([]string{"×: how many times the published figure ours is"}, legend...)
 	}
 	for _, line := range legend {
@@ -137,8 +139,8 @@ func (p *printer) layout(blocks []Block) [][]int {
 	if len(all) == 0 {
 		return nil
 	}
-	for _, beside := range []bool{true, false} {
-		p.beside = beside
+	for _, mode := range []struct{ beside, ratios bool }{{true, true}, {false, true}, {false, false}} {
+		p.beside, p.ratios = mode.beside, mode.ratios
 		p.measure(blocks)
 		if p.Width <= 0 || p.total(all) <= p.Width {
 			return [][]int{all}
@@ -218,7 +220,7 @@ func (p *printer) cell(c Cell, m record.Metric, column int) string {
 	}
 	text += marks(c.Notes)
 	if published := c.publishedTokens(m); p.beside && len(published) > 0 {
-		text += " (" + strings.Join(append(published, c.ratioTokens()...), " ") + ")" + marks(c.PublishedNotes)
+		text += " (" + strings.Join(append(published, p.ratio(c)...), " ") + ")" + marks(c.PublishedNotes)
 	}
 	return text
 }
@@ -228,7 +230,15 @@ func (p *printer) beneath(c Cell, m record.Metric, column int) string {
 	if p.beside || !c.hasPublished() || p.Brief {
 		return ""
 	}
-	return strings.Join(append([]string{p.aligned(c.publishedTokens(m), column)}, c.ratioTokens()...), " ") + marks(c.PublishedNotes)
+	return strings.Join(append([]string{p.aligned(c.publishedTokens(m), column)}, p.ratio(c)...), " ") + marks(c.PublishedNotes)
+}
+
+// ratio is the token of a cell's ratio to what was published, where there is room.
+func (p *printer) ratio(c Cell) []string {
+	if !p.ratios {
+		return nil
+	}
+	return c.ratioTokens()
 }
 
 func (p *printer) aligned(tokens []string, column int) string {
@@ -310,7 +320,7 @@ func (p *printer) lines(row Row, columns []int) [][]string {
 const (
 	bold   = "\x1b[1m"
 	dim    = "\x1b[2m"
-	red    = "\x1b[31m"
+	red    = "\x1b[1;31m"
 	green  = "\x1b[32m"
 	yellow = "\x1b[33m"
 	reset  = "\x1b[0m"
