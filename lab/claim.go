@@ -70,12 +70,12 @@ func (j *judgement) outcome(arithmetic string, figures []record.ClaimFigure) (ou
 	switch {
 	case arithmetic == record.Undecided && missing(figures) != "":
 		return record.Undecided, missing(figures)
-	case len(j.unsound) > 0:
-		return record.Undecided, strings.Join(j.unsound, "; ") + would
 	case len(j.standins) > 0:
 		return record.Undecided, "stand-ins ran in place of " + strings.Join(j.standins, ", ") + would
 	case run.Experiment.Quick:
 		return record.Undecided, "the run was shortened by --quick" + would
+	case len(j.unsound) > 0:
+		return record.Undecided, strings.Join(j.unsound, "; ") + would
 	case arithmetic == record.Undecided && intervals(figures):
 		return record.Undecided, "the intervals lie on both sides"
 	case arithmetic == record.Undecided:

@@ -207,7 +207,7 @@ func TestLoadArgv(t *testing.T) {
 	if want := "/jdk/bin/java Delay.java 7 20"; err != nil || strings.Join(got, " ") != want {
 		t.Errorf("got  %s, %v\nwant %s", strings.Join(got, " "), err, want)
 	}
-	if p.DownstreamArgv(s.Downstream, "x") != nil {
+	if p.DownstreamArgv(s.Downstream, "x", "y") != nil {
 		t.Error("two downstreams for one SUT")
 	}
 }

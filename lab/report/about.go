@@ -97,7 +97,7 @@ func shape(e *record.Experiment) string {
 	}
 	parts = append(parts, strings.Join(windows, " or "))
 	if e.Scale > 0 {
-		parts = append(parts, "numbers of requests × "+plain(e.Scale))
+		parts = append(parts, "scaled by "+plain(e.Scale))
 	}
 	if e.Forks > 0 {
 		parts = append(parts, plural(e.Forks, "fork"))

@@ -116,7 +116,7 @@ func (p *printer) hanging(text, first, rest string) {
 	if p.Width > 0 {
 		columns = max(20, p.Width-width(rest))
 	}
-	for i, line := range wrap(text, columns, "") {
+	for i, line := range Wrap(text, columns, "") {
 		if i == 0 {
 			fmt.Fprintln(p.w, first+line)
 		} else {
