@@ -74,12 +74,12 @@ func (j *judgement) outcome(arithmetic string, figures []record.ClaimFigure) (ou
 		return record.Undecided, "stand-ins ran in place of " + strings.Join(j.standins, ", ") + would
 	case run.Experiment.Quick:
 		return record.Undecided, "the run was shortened by --quick" + would
-	case len(j.unsound) > 0:
-		return record.Undecided, strings.Join(j.unsound, "; ") + would
 	case arithmetic == record.Undecided && intervals(figures):
 		return record.Undecided, "the intervals lie on both sides"
 	case arithmetic == record.Undecided:
 		return record.Undecided, fmt.Sprintf("the rounds lie on both sides; %d forks would give an interval", record.IntervalForks)
+	case len(j.unsound) > 0:
+		return record.Undecided, strings.Join(j.unsound, "; ") + would
 	case arithmetic == record.Refuted && len(j.cpuBound) > 0 && j.fewerCores():
 		return record.Undecided, fmt.Sprintf("limited by the %s of this machine, where the author had %d: %s%s",
 			count(run.Machine.Cores, "core"), run.Experiment.Source.Cores, strings.Join(j.cpuBound, ", "), would)
@@ -213,10 +213,14 @@ func (j *judgement) notMeasured(sut string, rung record.Rung, cells []*record.Ce
 	return ""
 }
 
-// trust notes the doubts of the windows behind a figure, and what bounds them.
+// trust notes the doubts of the windows behind a figure, and what bounds them. One
+// window in which the machine was busy spoils nothing: it can only widen the span,
+// so the others decide. Where they are half of the windows or more, it does.
 func (j *judgement) trust(f *record.ClaimFigure, m record.Metric, cells []*record.Cell) {
-	spoilt, bound, engine := "", false, false
+	bound, engine := false, false
+	voids, spoils, spoilt := "", "", 0
 	for _, c := range cells {
+		before := spoilt
 		for _, d := range c.Doubts {
 			if d.Metric != "" && d.Metric != m.Name {
 				continue
@@ -224,8 +228,12 @@ func (j *judgement) trust(f *record.ClaimFigure, m record.Metric, cells []*recor
 			if !slices.Contains(f.Doubts, d.Kind) {
 				f.Doubts = append(f.Doubts, d.Kind)
 			}
-			if spoilt == "" && d.Spoils(m) {
-				spoilt = fmt.Sprintf("%s (%s)", d.Kind, d.Evidence)
+			text := fmt.Sprintf("%s (%s)", d.Kind, d.Evidence)
+			switch {
+			case d.Voids():
+				voids = text
+			case d.Spoils(m) && spoilt == before:
+				spoils, spoilt = text, spoilt+1
 			}
 		}
 		if c.Verdict != nil && m.Timed {
@@ -234,8 +242,10 @@ func (j *judgement) trust(f *record.ClaimFigure, m record.Metric, cells []*recor
 		}
 	}
 	switch {
-	case spoilt != "":
-		j.unsound = append(j.unsound, f.Figure+" cannot be trusted: "+spoilt)
+	case voids != "":
+		j.unsound = append(j.unsound, f.Figure+" cannot be trusted: "+voids)
+	case 2*spoilt >= len(cells) && spoilt > 0:
+		j.unsound = append(j.unsound, fmt.Sprintf("%s cannot be trusted: in %d of %s %s", f.Figure, spoilt, count(len(cells), "window"), spoils))
 	case engine:
 		j.unsound = append(j.unsound, f.Figure+" cannot be trusted: the load engine is the limit there")
 	case bound:

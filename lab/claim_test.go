@@ -229,6 +229,12 @@ func TestClaims(t *testing.T) {
 		{"impossible", holds, func(s *record.Saved) {
 			s.Cells[0].Doubts = []record.Doubt{{Kind: record.DoubtImpossible, Evidence: "5 > 4"}}
 		}, record.Undecided, "throughput('a', 10) cannot be trusted: impossible (5 > 4); by the figures as they are it would be confirmed"},
+		{"busy in half of the windows", holds, func(s *record.Saved) {
+			s.Cells[0].Doubts = []record.Doubt{{Kind: record.DoubtMachineBusy, Evidence: "1.5 cores"}}
+		}, record.Undecided, "throughput('a', 10) cannot be trusted: in 1 of 2 windows machine-busy (1.5 cores); by the figures as they are it would be confirmed"},
+		{"memory on a busy machine", "ready_s('a') > 0 && non_2xx('a', 10) == 0", func(s *record.Saved) {
+			s.Cells[0].Doubts = []record.Doubt{{Kind: record.DoubtMachineBusy}}
+		}, record.Confirmed, ""},
 		{"a doubt that spoils nothing", holds, func(s *record.Saved) { s.Cells[0].Doubts = []record.Doubt{{Kind: "waits-for-cpu"}} }, record.Confirmed, ""},
 		{"a doubt about another figure", holds, func(s *record.Saved) {
 			s.Cells[0].Doubts = []record.Doubt{{Kind: record.DoubtImpossible, Metric: record.P99}}
@@ -303,5 +309,20 @@ func TestEveryFigureCanBeClaimed(t *testing.T) {
 		if strings.Contains(got.Reason, "no figure") || len(got.Figures) != 1 {
 			t.Errorf("%s: %+v", text, got)
 		}
+	}
+}
+
+// TestOneBusyWindowOfMany widens the span and spoils nothing else; a bug spoils
+// all of it.
+func TestOneBusyWindowOfMany(t *testing.T) {
+	claim := []string{"throughput('a', 10) < throughput('b', 10)"}
+	saved := claimRun(3, claim, map[string][]float64{"a10": {100, 102}, "b10": {300, 310}})
+	saved.Cells[0].Doubts = []record.Doubt{{Kind: record.DoubtMachineBusy}, {Kind: record.DoubtEngineSaturated}}
+	if got := Claims(saved)[0]; got.Outcome != record.Confirmed || strings.Join(got.Figures[0].Doubts, " ") != "machine-busy engine-saturated" {
+		t.Errorf("one busy window: %+v", got)
+	}
+	saved.Cells[0].Doubts = []record.Doubt{{Kind: record.DoubtRestarted}}
+	if got := Claims(saved)[0]; got.Outcome != record.Undecided {
+		t.Errorf("one window of two processes: %+v", got)
 	}
 }

@@ -140,7 +140,7 @@ func calibrationDrift(c record.Cell, about circumstances) *record.Doubt {
 	if now == 0 || then == 0 || now <= (1+driftShare)*then {
 		return nil
 	}
-	return &record.Doubt{Kind: record.DoubtCalibrationDrift, Threshold: "the instrument costs at most twice the CPU of its calibration at this rate",
+	return &record.Doubt{Kind: "calibration-drift", Threshold: "the instrument costs at most twice the CPU of its calibration at this rate",
 		Evidence: fmt.Sprintf("engine and downstream %.1f µs a request, %.1f µs in the calibration", now, then),
 		Remedy:   "the machine has become slower, or the tiers are in each other's way: " + ownCore}
 }

@@ -20,18 +20,20 @@ const (
 	DoubtEngineSaturated     = "engine-saturated"
 	DoubtDownstreamSaturated = "downstream-saturated"
 	DoubtDownstreamRejected  = "downstream-rejected"
-	DoubtCalibrationDrift    = "calibration-drift"
 	DoubtMachineBusy         = "machine-busy"
 )
 
-// Spoils tells whether the doubt, unlike others, forbids to decide anything by a
-// metric of the cell. A busy machine or a slow instrument costs time, and says
+// Voids tells whether the doubt makes every figure of the cell worthless: what was
+// measured cannot be, or is of something else.
+func (d Doubt) Voids() bool {
+	return slices.Contains([]string{DoubtImpossible, DoubtFewerConnections, DoubtRestarted}, d.Kind)
+}
+
+// Spoils tells whether the doubt, unlike others, makes a metric of the cell no
+// evidence for anything. A busy machine or a slow instrument costs time, and says
 // nothing against a figure of memory.
 func (d Doubt) Spoils(m Metric) bool {
-	if slices.Contains([]string{DoubtImpossible, DoubtFewerConnections, DoubtRestarted}, d.Kind) {
-		return true
-	}
-	return m.Timed && slices.Contains([]string{
-		DoubtEngineSaturated, DoubtDownstreamSaturated, DoubtDownstreamRejected, DoubtCalibrationDrift, DoubtMachineBusy,
+	return d.Voids() || m.Timed && slices.Contains([]string{
+		DoubtEngineSaturated, DoubtDownstreamSaturated, DoubtDownstreamRejected, DoubtMachineBusy,
 	}, d.Kind)
 }
