@@ -171,7 +171,7 @@ func buildInto(ctx context.Context, o BuildOptions, dir string) (err error) {
 	if err := copySources(testdata.Apps, sources); err != nil {
 		return fmt.Errorf("cannot write the sources: %w", err)
 	}
-	if err := runMaven(ctx, o, sources, dir+".log"); err != nil {
+	if err := packageApps(ctx, o, sources, dir+".log"); err != nil {
 		return err
 	}
 	for _, name := range AppNames {
@@ -263,7 +263,7 @@ func lockBuild(ctx context.Context, path string, log func(string)) (unlock func(
 			return nil, fmt.Errorf("cannot lock the build: %s: %w", path, err)
 		}
 		if !said {
-			log("another loomlab is building these apps; waiting for it")
+			log("another loomlab is at it already; waiting for it")
 			said = true
 		}
 		select {

@@ -16,6 +16,7 @@ const (
 	CeilingMaxConnections = "max_connections"
 	CeilingWorkers        = "workers"
 	CeilingClientPool     = "client_pool"
+	CeilingDBPool         = "db_pool"
 )
 
 // Ceilings returns the throughput that each known limit allows, the lowest
@@ -64,6 +65,20 @@ func Ceilings(connections int, limits record.Limits, calls *float64, delay time.
 	if limits.ClientPool > 0 && called > 0 {
 		add(CeilingClientPool, limits.ClientPool, "pooled connections to the downstream", called, calledText)
 	}
+	slices.SortStableFunc(ceilings, func(a, b record.Ceiling) int { return cmp.Compare(a.PerS, b.PerS) })
+	return ceilings
+}
+
+// withDatabaseCeiling adds to ceilings that of a pool of database connections,
+// each of which a request keeps busy as long as was measured.
+func withDatabaseCeiling(ceilings []record.Ceiling, pool int, d *record.Database) []record.Ceiling {
+	if pool <= 0 || d == nil || d.BusyMS == nil || *d.BusyMS <= 0 {
+		return ceilings
+	}
+	busy := *d.BusyMS / 1e3
+	perS := float64(pool) / busy
+	ceilings = append(ceilings, record.Ceiling{Kind: CeilingDBPool, PerS: perS,
+		Arithmetic: fmt.Sprintf("%d pooled database connections ÷ %s s = %s/s", pool, number3(busy), number3(perS))})
 	slices.SortStableFunc(ceilings, func(a, b record.Ceiling) int { return cmp.Compare(a.PerS, b.PerS) })
 	return ceilings
 }

@@ -68,6 +68,7 @@ func (f *fork) measure(ctx context.Context, j job) record.Cell {
 		f.unsteady = "the warm-up did not come to its end"
 	}
 	f.gauge.begin()
+	f.db.begin()
 	f.watch.begin(record.Point{SUT: j.SUT, Fork: j.Fork, Connections: j.Connections, Round: j.Round, Phase: "settle"})
 	w.say("settling")
 	w.cell.Settle = f.settle(ctx)
@@ -132,6 +133,9 @@ func (w *window) drive(ctx context.Context, argv []string, lines func([]byte), h
 		return false
 	case <-f.down.ended():
 		w.fail("the downstream %s in the middle of the cell%s", f.down.cause(), f.down.lastWords())
+		return false
+	case <-f.db.ended():
+		w.fail("PostgreSQL %s in the middle of the cell%s", f.db.tier.cause(), f.db.tier.lastWords())
 		return false
 	case <-limit.C:
 		w.fail("the load did not end within %v", most)
@@ -297,6 +301,7 @@ func (w *window) finish(ctx context.Context, exceptions map[string]int64) {
 		w.joinWarmup(w.cell.Load)
 	}
 	w.joinDownstream()
+	w.joinDatabase()
 	c.AcceptQueue = lasting(w.waiting[0], w.waiting[1])
 	w.joinExceptions(ctx, exceptions)
 	c.Ceilings = w.f.ceilings(*c)

@@ -54,6 +54,7 @@ func (c *checker) experiment() {
 	c.downstream("downstream", c.e.Downstream)
 	c.place("place", c.e.Place)
 	c.netns("netns", c.e.Netns)
+	c.postgres()
 	c.load("load", &c.e.Load)
 	c.ladders()
 	c.alone = c.e.Downstream == nil
@@ -329,6 +330,8 @@ func (c *checker) placeholder(path, text string) {
 		c.add(path, "%v", err)
 	} else if c.alone && mentions([]string{text}, "downstream") {
 		c.add(path, "{{downstream}} in an experiment with downstream: none")
+	} else if name := postgresIn([]string{text}); c.e.Postgres == nil && name != "" {
+		c.add(path, "{{%s}} in an experiment without a database; write `postgres: {}` at its top", name)
 	}
 }
 

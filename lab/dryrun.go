@@ -16,6 +16,7 @@ const (
 	examplePort           = 18080
 	exampleDownstreamPort = 18090
 	exampleGRPCPort       = 18091
+	examplePostgresPort   = 18432
 )
 
 // WriteDryRun writes the plan for people: what runs in which order, each tier's
@@ -40,6 +41,7 @@ func (p *Plan) WriteDryRun(w io.Writer) error {
 
 	fmt.Fprintf(&b, "Command lines (ports are examples; a run takes free ones):\n")
 	downstream, grpc := loopback(exampleDownstreamPort), loopback(exampleGRPCPort)
+	p.writePostgres(&b)
 	shown := ""
 	for _, s := range p.SUTs {
 		argv := p.DownstreamArgv(s.Downstream, downstream, grpc)
@@ -113,6 +115,23 @@ func loadText(l *record.Load) string {
 	return text
 }
 
+// writePostgres writes where the database comes from, and the command line of
+// one that the lab starts.
+func (p *Plan) writePostgres(b *strings.Builder) {
+	switch pg := p.Postgres; {
+	case pg == nil:
+	case pg.DSN != nil:
+		fmt.Fprintf(b, "  # postgres: %s, where the schema %s is made with %d users and %d orders, and stays\n", pg.DSN, postgresSchema, pg.Users, pg.Orders)
+	default:
+		fmt.Fprintf(b, "  # postgres (%s), made by initdb and seeded with %d users and %d orders for every start of a SUT\n", pg.From(), pg.Users, pg.Orders)
+		home := pg.Home
+		if home == "" {
+			home = "PROGRAMS"
+		}
+		fmt.Fprintf(b, "  %s\n", JoinWords(pg.Argv(home, "FOLDER", examplePostgresPort)))
+	}
+}
+
 // orderText says in which order the SUTs run, fork by fork where that differs.
 func (p *Plan) orderText() string {
 	if p.Experiment.Order == OrderListed {
@@ -132,7 +151,8 @@ func (p *Plan) orderText() string {
 // writeSUT writes a SUT's command line and that of its first window of load.
 func (p *Plan) writeSUT(b *strings.Builder, s PlannedSUT, values Placeholders) error {
 	values["port"] = fmt.Sprint(examplePort)
-	argv, env, err := s.Argv(values)
+	maps.Copy(values, p.Postgres.example())
+	argv, env, err := s.Argv(values.masked())
 	if err != nil {
 		return err
 	}

@@ -28,6 +28,8 @@ type EstimatePart struct {
 const (
 	appStart    = 4 * time.Second
 	nativeStart = 500 * time.Millisecond
+	// PostgreSQL is made and seeded anew for every start of a SUT that uses it.
+	postgresFresh = 2 * time.Second
 )
 
 // LeadIn is how much live traffic goes before a window when the mean latency is
@@ -125,6 +127,9 @@ func (p *Plan) climb(s PlannedSUT) climb {
 		c.starts = appStart
 	case KindStandin, KindCommand:
 		c.starts = nativeStart
+	}
+	if p.Postgres != nil && p.Postgres.DSN == nil && s.UsesPostgres() {
+		c.starts += postgresFresh
 	}
 	c.starts *= time.Duration(c.processes)
 	rounds := time.Duration(l.Rounds)

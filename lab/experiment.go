@@ -64,6 +64,7 @@ func Resolve(e *record.Experiment) {
 	if e.Netns != nil && e.Netns.None {
 		e.Netns = nil
 	}
+	e.Postgres = withPostgresDefaults(e.Postgres)
 	for i := range e.SUTs {
 		s := &e.SUTs[i]
 		if base, path := splitURL(s.URL); path != "" {

@@ -57,6 +57,9 @@ func (n Needs) memoryParts() string {
 	if n.DownstreamBytes > 0 {
 		text += ", downstream " + mebibytes(n.DownstreamBytes)
 	}
+	if n.PostgresBytes > 0 {
+		text += ", PostgreSQL " + mebibytes(n.PostgresBytes)
+	}
 	return text
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"strconv"
@@ -30,6 +31,7 @@ type fork struct {
 	downGRPC   string        // host:port of its gRPC listener; "" without one
 	mute       bool          // the downstream is somebody else's, which gives no account
 	soloP50    time.Duration // what that takes when it is asked alone
+	db         *database     // nil where the SUT uses none
 	app        *tier         // nil for a SUT that runs already
 	appTree    *probes.Tree
 	prober     *prober
@@ -60,6 +62,9 @@ func (l *lab) open(ctx context.Context, t turn) (*fork, error) {
 	err := f.openNetns()
 	if err == nil {
 		err = f.startDownstream(ctx)
+	}
+	if err == nil {
+		err = f.startDatabase(ctx)
 	}
 	if err == nil {
 		err = f.startSUT(ctx, &begin)
@@ -216,13 +221,17 @@ func (f *fork) launchSUT(begin *record.Start) error {
 	if f.port, err = f.netns.freePort(); err != nil {
 		return err
 	}
-	argv, env, err := f.sut.Argv(Placeholders{
+	values := Placeholders{
 		"port": strconv.Itoa(f.port), "downstream": f.downURL, "grpc": f.downGRPC, "run_dir": f.lab.dir.Path(), "apps": f.sut.Apps,
-	})
+	}
+	maps.Copy(values, f.db.values())
+	argv, env, err := f.sut.Argv(values)
+	if err == nil {
+		begin.Argv, begin.Env, err = f.sut.Argv(values.masked())
+	}
 	if err != nil {
 		return err
 	}
-	begin.Argv, begin.Env = argv, env
 	f.url = f.sut.BaseURL(f.port)
 	if f.sut.URL != "" { // a command that listens where it wants to
 		f.port = localPort(f.url)
@@ -324,6 +333,7 @@ func (f *fork) close() {
 			t.stop()
 		}
 	}
+	f.db.close()
 	f.netns.close()
 }
 
@@ -381,10 +391,11 @@ func (f *fork) ceilings(c record.Cell) []record.Ceiling {
 	if delay > 0 && c.Downstream != nil && c.Downstream.LatenessMS != nil {
 		delay += time.Duration(c.Downstream.LatenessMS.Mean * float64(time.Millisecond))
 	}
-	if ceilings := Ceilings(c.Connections, f.sut.Limits, f.calls(c), delay); ceilings != nil {
-		return ceilings
+	found := Ceilings(c.Connections, f.sut.Limits, f.calls(c), delay)
+	if found == nil {
+		found = []record.Ceiling{}
 	}
-	return []record.Ceiling{}
+	return withDatabaseCeiling(found, f.knownLimits().DBPool, c.Database)
 }
 
 // circumstances are those of every cell on this rung.

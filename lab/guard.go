@@ -36,7 +36,17 @@ type GuardOptions struct {
 	Grace time.Duration // between the signal that asks for an end and KILL
 	CPUs  string        // where command and descendants may run, such as "0-1"; "": anywhere
 	Netns string        // file of the network namespace that they are in; "": the guard's own
+	User  string        // "uid:gid" to run them as, which takes root; "": the guard's own
+	Dir   string        // working folder; "": the guard's own
+	// Stop names a signal that asks the command, and it alone, to end its
+	// descendants and itself: "INT", "QUIT". "" is TERM to every descendant.
+	Stop string
+	// Remove is a folder that nobody else can remove once the orchestrator has died.
+	Remove string
 }
+
+// stopSignals are the values of [GuardOptions.Stop].
+var stopSignals = map[string]syscall.Signal{"INT": syscall.SIGINT, "QUIT": syscall.SIGQUIT}
 
 // Guard runs argv as a child and outlives it only to clean up: when the child
 // ends, when the lifeline breaks (the orchestrator stopped the tier, or died in
@@ -72,7 +82,14 @@ func (o GuardOptions) fork(argv []string) (pid int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	attr := &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setpgid: true}}
+	attr := &syscall.ProcAttr{Dir: o.Dir, Env: os.Environ(), Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setpgid: true}}
+	if o.User != "" {
+		var c syscall.Credential
+		if _, err := fmt.Sscanf(o.User, "%d:%d", &c.Uid, &c.Gid); err != nil {
+			return 0, fmt.Errorf("%q is no uid:gid", o.User)
+		}
+		attr.Sys.Credential = &c
+	}
 	err = o.inPlace(func() (err error) {
 		pid, err = syscall.ForkExec(path, argv, attr)
 		return err
@@ -137,7 +154,14 @@ func guardChild(pid int, o GuardOptions, lifeline *os.File, signals <-chan os.Si
 	case <-signals:
 	case <-abandoned:
 	}
-	endDescendants(pid, o.Grace, abandoned, allGone)
+	endDescendants(pid, o, abandoned, allGone)
+	select {
+	case <-abandoned:
+		if o.Remove != "" {
+			_ = os.RemoveAll(o.Remove) // there is nobody to tell
+		}
+	default:
+	}
 	return code
 }
 
@@ -161,13 +185,18 @@ func reapAll(each func(pid int, ws syscall.WaitStatus)) {
 	}
 }
 
-// endDescendants sends TERM to all descendants, and KILL again and again once
-// grace is over (a descendant may fork meanwhile), until allGone. Grace is short
-// from the moment that the orchestrator is gone.
-func endDescendants(child int, grace time.Duration, abandoned, allGone <-chan struct{}) {
-	signalDescendants(child, syscall.SIGTERM)
+// endDescendants sends TERM to all descendants (or to the child what it asks
+// for), and KILL again and again once grace is over (a descendant may fork
+// meanwhile), until allGone. Grace is short from the moment that the
+// orchestrator is gone.
+func endDescendants(child int, o GuardOptions, abandoned, allGone <-chan struct{}) {
+	if s, own := stopSignals[o.Stop]; own {
+		_ = syscall.Kill(child, s) // it may have ended
+	} else {
+		signalDescendants(child, syscall.SIGTERM)
+	}
 	signalDescendants(child, syscall.SIGCONT) // a stopped process must run to see TERM
-	over := time.After(grace)
+	over := time.After(o.Grace)
 	for waiting := true; waiting; {
 		select {
 		case <-allGone:
@@ -176,7 +205,7 @@ func endDescendants(child int, grace time.Duration, abandoned, allGone <-chan st
 			waiting = false
 		case <-abandoned:
 			abandoned = nil
-			over = time.After(min(grace, abandonedGrace))
+			over = time.After(min(o.Grace, abandonedGrace))
 		}
 	}
 	for {

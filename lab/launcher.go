@@ -11,7 +11,7 @@ import (
 )
 
 // Tiers are the names by which launchers, probes and logs know the tiers.
-var Tiers = []string{"load", "sut", "downstream"}
+var Tiers = []string{"load", "sut", "downstream", "postgres"}
 
 // Launcher says where a tier runs. It turns the command line of a tier into the
 // one that starts it there, always with a guard around it; whatever comes
@@ -44,9 +44,10 @@ func ParseLauncher(text string) (Launcher, error) {
 	return Launcher{}, fmt.Errorf("unknown launcher %q; it is %s", text, LauncherGrammar)
 }
 
-// guarded is the command line that starts argv behind a guard of self.
-func (l Launcher) guarded(self, grace string, argv []string) []string {
-	line := []string{self, "guard", "--grace", grace}
+// guarded is the command line that starts argv behind a guard of self, which
+// gets the options besides.
+func (l Launcher) guarded(self, grace string, argv []string, options ...string) []string {
+	line := append([]string{self, "guard", "--grace", grace}, options...)
 	if l.cpus != "" {
 		line = append(line, "--cpus", l.cpus)
 	}
@@ -114,7 +115,7 @@ func (p *Plan) checkReach(s *PlannedSUT) error {
 		switch {
 		case s.Netns != nil && l.netns != "":
 			return fmt.Errorf("%s: netns: makes a network namespace for its tiers, and place: puts the %s into %s; want one of them", s.Name, tier, l.netns)
-		case s.Kind == KindURL || tier == record.TierDownstream && s.Downstream == nil:
+		case s.Kind == KindURL || tier == record.TierDownstream && s.Downstream == nil, tier == record.TierPostgres && !s.UsesPostgres():
 			// nobody here talks to it
 		case l.netns != load.netns:
 			return fmt.Errorf("%s: the load runs in %s and the %s in %s, where it cannot be reached over loopback; place both in one network namespace",

@@ -23,6 +23,7 @@ var infoRows = map[string]string{
 	"netty_loops":                record.LimitLoops,
 	"netty_transport":            record.LimitTransport,
 	"netty_allocator":            record.LimitAllocator,
+	"db_pool":                    record.LimitDBPool,
 	"processors":                 record.LimitCPUs,
 	"boot":                       record.LimitBoot,
 }

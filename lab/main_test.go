@@ -36,6 +36,8 @@ func TestMain(m *testing.M) {
 			<-t.done
 			t.stop()
 			os.Exit(0)
+		case "orchestrate-postgres": // orchestrate-postgres PROGRAMS: the same with a PostgreSQL
+			orchestratePostgres(os.Args[2])
 		}
 	}
 	os.Exit(m.Run())
@@ -47,6 +49,10 @@ func parseGuard(args []string) (argv []string, o GuardOptions) {
 	flags.DurationVar(&o.Grace, "grace", 0, "")
 	flags.StringVar(&o.CPUs, "cpus", "", "")
 	flags.StringVar(&o.Netns, "netns", "", "")
+	flags.StringVar(&o.User, "user", "", "")
+	flags.StringVar(&o.Dir, "dir", "", "")
+	flags.StringVar(&o.Stop, "stop", "", "")
+	flags.StringVar(&o.Remove, "remove", "", "")
 	_ = flags.Parse(args) // it panics
 	return flags.Args(), o
 }

@@ -26,34 +26,53 @@ func mavenCommand(sources string) (argv []string, onPath bool) {
 	return []string{"sh", filepath.Join(sources, "mvnw")}, false
 }
 
-// runMaven packages the apps. Its output goes to the file logPath, its progress
-// to o.Log, and its last words into the error.
+// mavenRun is one call of Maven, with the user's own settings and mirrors.
+type mavenRun struct {
+	what     string   // it does, for messages: "building the jars"
+	announce string   // is told before it begins; "%s" stands for which Maven it is
+	jdk      JDK      // runs it
+	dir      string   // its working folder, where the wrapper mvnw lies
+	args     []string // goals and properties
+	log      func(string)
+}
+
+// packageApps packages the apps among the sources, into their target folders.
+func packageApps(ctx context.Context, o BuildOptions, sources, logPath string) error {
+	args := []string{"-Dboot.version=" + o.Boot}
+	if strings.HasPrefix(o.Boot, "3.") {
+		args = append(args, "-Pboot3")
+	}
+	return mavenRun{
+		what: "building the jars", dir: sources, jdk: o.JDK, log: o.Log, args: append(args, "package"),
+		announce: fmt.Sprintf("building the apps with Spring Boot %s, %v and %%s; a first build downloads its jars from Maven Central", o.Boot, o.JDK),
+	}.run(ctx, logPath)
+}
+
+// run calls Maven. Its output goes to the file logPath, its progress to log, and
+// its last words into the error.
 //
 // Note: it keeps the user's locale. With LC_ALL=C a JVM cannot open a path that
 // is not ASCII, and the marks that are read here are the same in any language.
-func runMaven(ctx context.Context, o BuildOptions, sources, logPath string) error {
+func (m mavenRun) run(ctx context.Context, logPath string) error {
 	log, err := os.Create(logPath)
 	if err != nil {
 		return fmt.Errorf("cannot keep Maven's output: %w", err)
 	}
 	defer log.Close()
 
-	argv, onPath := mavenCommand(sources)
+	argv, onPath := mavenCommand(m.dir)
 	maven := argv[0]
 	if !onPath {
 		maven = "the Maven wrapper"
 	}
-	argv = append(argv, "--batch-mode", "--no-transfer-progress", "-Dstyle.color=never", "-Dboot.version="+o.Boot)
-	if strings.HasPrefix(o.Boot, "3.") {
-		argv = append(argv, "-Pboot3")
-	}
-	argv = append(argv, "package")
-	o.Log(fmt.Sprintf("building the apps with Spring Boot %s, %v and %s; a first build downloads its jars from Maven Central", o.Boot, o.JDK, maven))
+	argv = append(argv, "--batch-mode", "--no-transfer-progress", "-Dstyle.color=never")
+	argv = append(argv, m.args...)
+	m.log(fmt.Sprintf(m.announce, maven))
 
 	cmd := toolCommand(ctx, argv[0], argv[1:]...)
-	cmd.Dir = sources
-	cmd.Env = append(os.Environ(), "JAVA_HOME="+o.JDK.Home, "PWD="+sources)
-	words := &mavenWords{log: o.Log, sources: sources}
+	cmd.Dir = m.dir
+	cmd.Env = append(os.Environ(), "JAVA_HOME="+m.jdk.Home, "PWD="+m.dir)
+	words := &mavenWords{log: m.log, sources: m.dir}
 	said := io.MultiWriter(log, words)
 	cmd.Stdout, cmd.Stderr = said, said
 	err = runTool(cmd)
@@ -66,7 +85,7 @@ func runMaven(ctx context.Context, o BuildOptions, sources, logPath string) erro
 	case !onPath && !words.maven:
 		return fmt.Errorf("%w on the PATH, and the wrapper could not fetch it (%w); install Maven 3.6.3 or newer:%s", ErrNoMaven, err, words.last())
 	default:
-		return fmt.Errorf("building the jars with Maven failed (%w); all it said is in %s:%s", err, logPath, words.last())
+		return fmt.Errorf("%s with Maven failed (%w); all it said is in %s:%s", m.what, err, logPath, words.last())
 	}
 }
 

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -16,6 +17,8 @@ type Needs struct {
 	JDK  bool // a JDK 21 or later, and Maven or jars built before
 	Root bool // for network namespaces of the run's own
 	CPUs int  // of which some tier has a place on one alone; 0: any number
+	// Postgres is whose PostgreSQL the run takes: the lab's own by its version, or the user's; "": none.
+	Postgres string
 	// Descriptors that each tier opens: a connection is one in the load, one in
 	// the downstream, and in a SUT that calls the downstream two. 0: no such tier
 	// here, or one that is not known.
@@ -24,7 +27,7 @@ type Needs struct {
 	LocalPorts                     int // ephemeral ports to one destination
 	// MemoryBytes of each tier and of all together; what a command or a URL takes
 	// is not known and not in it.
-	LoadBytes, SUTBytes, DownstreamBytes, MemoryBytes int64
+	LoadBytes, SUTBytes, DownstreamBytes, PostgresBytes, MemoryBytes int64
 }
 
 const (
@@ -34,8 +37,9 @@ const (
 	jvmBytes        = 300 << 20 // a Spring Boot app besides its heap: code, metaspace, buffers
 	stackBytes      = 128 << 10 // what a platform thread touches of its stack
 	standinBytes    = 64 << 20
-	tierBytes       = 48 << 20 // load or downstream
-	connectionBytes = 32 << 10 // of one tier of ours
+	tierBytes       = 48 << 20  // load or downstream
+	postgresBytes   = 384 << 20 // its buffers, data and a few dozen processes
+	connectionBytes = 32 << 10  // of one tier of ours
 )
 
 // needs is the most that any cell of the plan takes.
@@ -70,7 +74,14 @@ func (p *Plan) rungNeeds(s *PlannedSUT, connections int) Needs {
 		n.SUTBytes = standinBytes + int64(in+out)*connectionBytes
 	}
 	n.Root, n.CPUs = s.Netns != nil, p.placedCPUs(s)
-	n.MemoryBytes = n.LoadBytes + n.SUTBytes + n.DownstreamBytes
+	if pg := p.Postgres; pg != nil && s.UsesPostgres() && pg.DSN != nil {
+		n.Postgres = "the database " + pg.DSN.String() + " and psql"
+	} else if pg != nil && s.UsesPostgres() {
+		n.Postgres = "PostgreSQL " + PostgresVersion + " (fetched by Maven, nothing is installed) or --postgres"
+		n.PostgresBytes = postgresBytes
+		n.ListenPorts++
+	}
+	n.MemoryBytes = n.LoadBytes + n.SUTBytes + n.DownstreamBytes + n.PostgresBytes
 	return n
 }
 
@@ -108,6 +119,7 @@ func (p *Plan) timeWait(s *PlannedSUT, connections int) int {
 func (n Needs) most(m Needs) Needs {
 	return Needs{
 		JDK: n.JDK || m.JDK, Root: n.Root || m.Root, CPUs: max(n.CPUs, m.CPUs),
+		Postgres: cmp.Or(n.Postgres, m.Postgres), PostgresBytes: max(n.PostgresBytes, m.PostgresBytes),
 		LoadFDs: max(n.LoadFDs, m.LoadFDs), SUTFDs: max(n.SUTFDs, m.SUTFDs), DownstreamFDs: max(n.DownstreamFDs, m.DownstreamFDs),
 		ListenPorts: max(n.ListenPorts, m.ListenPorts), LocalPorts: max(n.LocalPorts, m.LocalPorts),
 		LoadBytes: max(n.LoadBytes, m.LoadBytes), SUTBytes: max(n.SUTBytes, m.SUTBytes), DownstreamBytes: max(n.DownstreamBytes, m.DownstreamBytes),
@@ -179,6 +191,9 @@ func (n Needs) String() string {
 	if n.CPUs > 1 {
 		parts = append(parts, fmt.Sprintf("%d CPUs", n.CPUs))
 	}
+	if n.Postgres != "" {
+		parts = append(parts, n.Postgres)
+	}
 	fds := fmt.Sprintf("descriptors: load %d", n.LoadFDs)
 	if n.SUTFDs > 0 {
 		fds += fmt.Sprintf(", SUT %d", n.SUTFDs)
@@ -194,6 +209,9 @@ func (n Needs) Short() []string {
 	var parts []string
 	if n.JDK {
 		parts = append(parts, "JDK 21+")
+	}
+	if n.Postgres != "" {
+		parts = append(parts, "PostgreSQL")
 	}
 	if n.Root {
 		parts = append(parts, "root for some of it")

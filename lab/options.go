@@ -29,6 +29,7 @@ type Options struct {
 	Standins  bool   // stand-ins in place of the experiment's SUTs
 	JDK       string // --jdk: a major version or a home; "" leaves each SUT's own
 	Boot      string // --boot: a Spring Boot version
+	Postgres  string // --postgres: the DSN of the user's own database
 	EqualRate *bool  // --equal-rate: an open-loop window of every SUT at one rate
 	// Quick is one round, windows and warm-ups of 3 s, and the first two rungs;
 	// other flags still have their say.

@@ -15,11 +15,12 @@ type Placeholders map[string]string
 
 // placeholderNames are all that exist, by tier. In a SUT: the port to listen on,
 // the URL of the downstream, host:port of its gRPC listener, the JDK's home, the run
-// directory, and the folder of the built jars, which has the single-file Java tiers in tools. In a load command:
+// directory, the folder of the built jars, which has the single-file Java tiers in
+// tools, and the database's URLs and user. In a load command:
 // what to load and how, durations as 10s and as seconds. In a downstream's: its
 // port, and its delay as 100ms and as milliseconds.
 var placeholderNames = map[string][]string{
-	"sut":        {"apps", "downstream", "grpc", "jdk", "port", "run_dir"},
+	"sut":        {"apps", "downstream", "grpc", "jdbc", "jdk", "port", "postgres_password", "postgres_user", "r2dbc", "run_dir"},
 	"load":       {"apps", "connections", "duration", "jdk", "rate", "requests", "run_dir", "seconds", "timeout", "url"},
 	"downstream": {"apps", "delay", "delay_ms", "jdk", "port", "run_dir"},
 }
@@ -37,6 +38,15 @@ func checkPlaceholders(tier, text string) error {
 		}
 	}
 	return nil
+}
+
+// masked is p as it may be shown: without the database's password.
+func (p Placeholders) masked() Placeholders {
+	shown := maps.Clone(p)
+	if shown["postgres_password"] != "" {
+		shown["postgres_password"] = masked
+	}
+	return shown
 }
 
 // Expand replaces the placeholders in text. One that no tier has is an error.

@@ -57,7 +57,9 @@ type Plan struct {
 	Cells      []CellKey // in the order in which they are measured
 	// Before are the cells that an earlier part of a resumed run has kept; nil for
 	// a run from its beginning.
-	Before   []record.Cell
+	Before []record.Cell
+	// Postgres is the database; nil where no SUT that runs uses one.
+	Postgres *PlannedPostgres
 	Needs    Needs
 	Estimate Estimate
 }
@@ -111,6 +113,9 @@ func NewPlan(exp *record.Experiment, opts Options, machine Facts) (*Plan, error)
 		}
 	}
 	if err := p.planSUTs(own, opts); err != nil {
+		return nil, err
+	}
+	if err := p.planPostgres(opts.Postgres); err != nil {
 		return nil, err
 	}
 	p.complete()

@@ -48,7 +48,7 @@ func (u Unfit) String() string {
 func (p *Plan) Preflight() []Check {
 	var found []Check
 	for _, check := range []func(*Plan) *Check{
-		checkDescriptors, checkLocalPorts, checkAcceptQueue, checkMemory, checkCores, checkOtherLoad, checkDisk, checkJDK, checkJars,
+		checkDescriptors, checkLocalPorts, checkAcceptQueue, checkMemory, checkCores, checkOtherLoad, checkDisk, checkJDK, checkJars, checkPostgres,
 	} {
 		if c := check(p); c != nil {
 			found = append(found, *c)
@@ -249,4 +249,24 @@ func checkJars(p *Plan) *Check {
 		return &Check{"jars", CheckOK, "not built yet; the run builds them first, with Maven and a network", ""}
 	}
 	return &Check{"jars", CheckOK, "built", ""}
+}
+
+func checkPostgres(p *Plan) *Check {
+	pg := p.Postgres
+	if pg == nil {
+		return nil
+	}
+	check := &Check{What: "PostgreSQL", Status: CheckOK, Text: PostgresVersion + ", fetched already"}
+	if pg.DSN != nil {
+		check.Text = pg.DSN.String() + "; the run asks it first"
+		return check
+	}
+	if _, err := artifactFor(postgresPlatform()); err != nil {
+		check.Status, check.Text, check.Remedy = CheckLacking, "no programs for "+postgresPlatform(), "give your own database with --postgres "+DSNForm
+		return check
+	}
+	if _, cached := CachedPostgres(PostgresOptions{}); !cached {
+		check.Text = PostgresVersion + ", not fetched yet; the run does it first, with Maven and a network"
+	}
+	return check
 }

@@ -21,9 +21,10 @@ import (
 // ErrComplete says that a run has no cell left to measure.
 var ErrComplete = errors.New("the run is complete: no cell is missing")
 
-// ResumePlan plans what is missing of saved for the same machine. Its errors are
-// differences that forbid to go on, one line each.
-func ResumePlan(saved *record.Saved, machine Facts) (*Plan, error) {
+// ResumePlan plans what is missing of saved for the same machine; dsn is that of
+// the user's own database, which a record does not hold, where the run had one.
+// Its errors are differences that forbid to go on, one line each.
+func ResumePlan(saved *record.Saved, machine Facts, dsn string) (*Plan, error) {
 	run := &saved.Run
 	if where := record.Masked(run.Experiment); where != "" {
 		return nil, fmt.Errorf("its record keeps no secrets and %s is one: start it anew", where)
@@ -47,6 +48,12 @@ func ResumePlan(saved *record.Saved, machine Facts) (*Plan, error) {
 		}
 		planned.Words = p.words(planned)
 		p.SUTs = append(p.SUTs, planned)
+	}
+	if err := p.planPostgres(dsn); err != nil {
+		return nil, err
+	}
+	if err := p.sameDatabase(run.Postgres); err != nil {
+		return nil, err
 	}
 	p.complete()
 	if len(p.remaining()) == 0 {

@@ -35,6 +35,7 @@ func Run(ctx context.Context, plan *Plan, dir *record.Dir, run record.Run, obser
 	becomeSubreaper()
 	l := &lab{self: self, plan: plan, dir: dir, run: &run, observer: observer, logs: logs{open: dir.Log}}
 	defer l.logs.close()
+	defer func() { l.postgres.remove() }()
 	l.takeUp(plan.Before)
 	run.Status, run.Finished = "running", nil
 	run.Doubts = runDoubts(plan.Experiment)
@@ -61,11 +62,12 @@ type lab struct {
 	run      *record.Run
 	observer Observer
 	logs     logs
-	failed   bool          // a cell or a start has failed, or one could not be saved
-	measured []figure      // the throughputs so far, for the equal rate
-	rate     float64       // the equal rate, once it is fixed
-	attempts map[keyOf]int // of cells that were interrupted, in a run that was resumed
-	costs    []spent       // of the instrument so far, which show the machine's speed
+	failed   bool            // a cell or a start has failed, or one could not be saved
+	measured []figure        // the throughputs so far, for the equal rate
+	rate     float64         // the equal rate, once it is fixed
+	attempts map[keyOf]int   // of cells that were interrupted, in a run that was resumed
+	costs    []spent         // of the instrument so far, which show the machine's speed
+	postgres *postgresFolder // nil until a SUT needs one
 }
 
 // forks is the whole story: each SUT afresh, up the ladder, round by round.
@@ -126,6 +128,8 @@ func (f *fork) one(ctx context.Context, j job) error {
 		f.broken = "the SUT had died " + j.where()
 	case f.down.hasEnded():
 		f.broken = "the downstream had died " + j.where()
+	case f.db != nil && f.db.tier.hasEnded():
+		f.broken = "PostgreSQL had died " + j.where()
 	}
 	return nil
 }

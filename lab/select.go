@@ -100,6 +100,8 @@ func (f SUTFlag) choose(e *record.Experiment) ([]record.SUT, error) {
 		return nil, fmt.Errorf("the experiment %s has its own %s, with published figures; give yours another name", e.Name, f.Name)
 	case f.Custom != nil && e.Downstream == nil && mentions(f.Custom.Command, "downstream"):
 		return nil, fmt.Errorf("{{downstream}}: the experiment %s has no downstream", e.Name)
+	case f.Custom != nil && e.Postgres == nil && postgresIn(f.Custom.Command) != "":
+		return nil, fmt.Errorf("{{%s}}: the experiment %s has no database", postgresIn(f.Custom.Command), e.Name)
 	case f.Custom != nil:
 		return []record.SUT{*f.Custom}, nil
 	case at < 0:

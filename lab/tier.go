@@ -22,7 +22,7 @@ const stopGrace = 5 * time.Second
 
 // launch says how to start a tier.
 type launch struct {
-	tier  string   // "load", "sut" or "downstream"
+	tier  string   // "load", "sut", "downstream" or "postgres"
 	argv  []string // the tier's own command line
 	env   []string // its whole environment; nil is the orchestrator's
 	place Launcher // where it runs
@@ -30,6 +30,19 @@ type launch struct {
 	lines func(line []byte) // called with each line of stdout; nil: stdout goes to log as stderr does
 	stdin bool              // give it a pipe as stdin (see tier.stdin)
 	grace time.Duration     // between TERM and KILL; 0 is stopGrace
+	// What the guard is to do besides: see [GuardOptions].
+	user, dir, stop, remove string
+}
+
+// guardFlags are the options of the guard beside its grace.
+func (l launch) guardFlags() []string {
+	var flags []string
+	for _, f := range [][2]string{{"--user", l.user}, {"--dir", l.dir}, {"--stop", l.stop}, {"--remove", l.remove}} {
+		if f[1] != "" {
+			flags = append(flags, f[0], f[1])
+		}
+	}
+	return flags
 }
 
 // tier is a running child behind its guard.
@@ -63,7 +76,7 @@ func start(self string, l launch) (*tier, error) {
 	if t.grace == 0 {
 		t.grace = stopGrace
 	}
-	line := l.place.guarded(self, t.grace.String(), l.argv)
+	line := l.place.guarded(self, t.grace.String(), l.argv, l.guardFlags()...)
 	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Env = l.env
 	cmd.ExtraFiles = []*os.File{lifelineR, statusW}

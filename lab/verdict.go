@@ -29,6 +29,7 @@ type evidence struct {
 var verdictRules = []func(*figures) *record.Verdict{
 	outOfMemory, thrashing, localPorts, downstreamConnections, connectionCap, acceptQueue,
 	downstreamFaults, downstreamCloses, manyErrors, collecting,
+	databaseCPU, databasePool, databaseWorkers,
 	declaredPool, downstreamSlow, clientLimited, blockedLoop, hiddenPool, oneAtATime, delayedACK,
 	engineBusy, engineStarved, ownCPU, hotThread, machineCPU, downstreamStarved, sutWaits,
 }
@@ -66,6 +67,8 @@ type figures struct {
 	sut     tierFigures
 	load    tierFigures
 	down    tierFigures
+	db      tierFigures
+	busy    float64 // mean number of busy database connections
 	others  float64 // cores that strangers used
 }
 
@@ -101,6 +104,10 @@ func figuresOf(c record.Cell, about evidence) *figures {
 		}
 	}
 	f.sut, f.load, f.down = f.tier(record.TierSUT), f.tier(record.TierLoad), f.tier(record.TierDownstream)
+	f.db = f.tier(record.TierPostgres)
+	if d := c.Database; d != nil {
+		f.busy = d.BusyMean
+	}
 	if m := c.Machine; m != nil && m.StrangersS != nil && m.Seconds > 0 {
 		f.others = *m.StrangersS / m.Seconds
 	}
@@ -157,7 +164,9 @@ func (f *figures) sutFull() bool {
 }
 
 // used is how many cores are busy.
-func (f *figures) used() float64 { return f.sut.cores + f.load.cores + f.down.cores + f.others }
+func (f *figures) used() float64 {
+	return f.sut.cores + f.load.cores + f.down.cores + f.db.cores + f.others
+}
 
 // machineFull says that all cores of the machine are busy.
 func (f *figures) machineFull() bool {
@@ -208,7 +217,7 @@ func (f *figures) utilisation() string {
 	for _, t := range []struct {
 		name string
 		tierFigures
-	}{{"SUT", f.sut}, {"load engine", f.load}, {"downstream", f.down}} {
+	}{{"SUT", f.sut}, {"load engine", f.load}, {"downstream", f.down}, {"PostgreSQL", f.db}} {
 		if t.known {
 			parts = append(parts, fmt.Sprintf("%s %s of %s cores (waiting: %s)", t.name, number3(t.cores), number(t.cpus), number3(t.wait)))
 		}

@@ -198,7 +198,7 @@ func machineCPU(f *figures) *record.Verdict {
 	for _, t := range []struct {
 		name  string
 		cores float64
-	}{{"the load engine", f.load.cores}, {"the downstream", f.down.cores}, {"others, who are no tier,", f.others}} {
+	}{{"the load engine", f.load.cores}, {"the downstream", f.down.cores}, {"PostgreSQL", f.db.cores}, {"others, who are no tier,", f.others}} {
 		if t.cores > most {
 			whose, most = t.name, t.cores
 		}

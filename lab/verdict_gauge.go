@@ -146,7 +146,7 @@ func lasting(a, b *record.AcceptQueues) *record.AcceptQueues {
 
 // evidence is what a verdict on a cell of this fork may rest on.
 func (f *fork) evidence(c record.Cell, account *record.DownstreamStats) evidence {
-	about := evidence{calls: f.calls(c), account: account, limits: knownLimits(f.sut.Limits, f.info), cores: f.plan.Facts.Cores, cpus: map[string]int{}}
+	about := evidence{calls: f.calls(c), account: account, limits: f.knownLimits(), cores: f.plan.Facts.Cores, cpus: map[string]int{}}
 	if d := f.sut.Downstream; d != nil {
 		about.delay, about.varied = time.Duration(d.Delay), d.Jitter != "" || len(d.Faults) > 0
 	}
@@ -159,7 +159,11 @@ func (f *fork) evidence(c record.Cell, account *record.DownstreamStats) evidence
 		about.calls = &calls
 	}
 	fs := probes.NewFS("/")
-	for name, t := range map[string]*tier{record.TierSUT: f.app, record.TierDownstream: f.down} {
+	tiers := map[string]*tier{record.TierSUT: f.app, record.TierDownstream: f.down}
+	if f.db != nil {
+		tiers[record.TierPostgres] = f.db.tier
+	}
+	for name, t := range tiers {
 		if t == nil {
 			continue
 		}
@@ -175,10 +179,14 @@ func (f *fork) evidence(c record.Cell, account *record.DownstreamStats) evidence
 	return about
 }
 
+// knownLimits are those of the fork's SUT.
+func (f *fork) knownLimits() record.Limits { return knownLimits(f.sut.Limits, f.info) }
+
 // knownLimits adds to the declared limits what the SUT says of itself.
 func knownLimits(declared record.Limits, info map[string]string) record.Limits {
 	for key, limit := range map[string]*int{
 		"tomcat_max_threads": &declared.Workers, "client_pool": &declared.ClientPool, "tomcat_max_connections": &declared.MaxConnections,
+		"db_pool": &declared.DBPool,
 	} {
 		if n, err := strconv.Atoi(info[key]); err == nil && n > 0 {
 			*limit = n // what is in force

@@ -19,6 +19,10 @@ func guardCommand() *cli.Command {
 			&cli.DurationFlag{Name: "grace", Value: 5 * time.Second, Usage: "time between TERM and KILL"},
 			&cli.StringFlag{Name: "cpus", Usage: "let the command run on these CPUs only, a `LIST` such as 0-1,3"},
 			&cli.StringFlag{Name: "netns", Usage: "run the command in the network namespace of this `FILE`"},
+			&cli.StringFlag{Name: "user", Usage: "run the command as `UID:GID`"},
+			&cli.StringFlag{Name: "dir", Usage: "working `FOLDER` of the command"},
+			&cli.StringFlag{Name: "stop", Usage: "`SIGNAL` that asks the command alone to end, INT or QUIT (default: TERM to every descendant)"},
+			&cli.StringFlag{Name: "remove", Usage: "`FOLDER` to remove in the end when the orchestrator has died"},
 		},
 		Action: func(c *cli.Context) error {
 			if !c.Args().Present() {
@@ -26,6 +30,8 @@ func guardCommand() *cli.Command {
 			}
 			options := lab.GuardOptions{
 				Grace: c.Duration("grace"), CPUs: c.String("cpus"), Netns: c.String("netns"),
+				User: c.String("user"), Dir: c.String("dir"),
+				Stop: c.String("stop"), Remove: c.String("remove"),
 			}
 			if code := lab.Guard(c.Args().Slice(), options); code != 0 {
 				return &statusError{code: code}

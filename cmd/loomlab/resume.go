@@ -17,7 +17,7 @@ import (
 
 // resumeFlags are those that may stand beside --resume: all others would change
 // the settings of the run.
-var resumeFlags = []string{"resume", "check", "out", "json", "quiet"}
+var resumeFlags = []string{"resume", "check", "out", "json", "quiet", "postgres"}
 
 // resumeRun goes on with a run that was interrupted.
 func resumeRun(c *cli.Context) error {
@@ -40,7 +40,7 @@ func resumeRun(c *cli.Context) error {
 	if info, err := os.Stat(saved.Path); err != nil || !info.IsDir() {
 		return usagef("--resume %s: a document holds a copy; name the run directory", path)
 	}
-	plan, jdks, err := resumePlan(c.Context, saved)
+	plan, jdks, err := resumePlan(c.Context, saved, c.String("postgres"))
 	if err != nil {
 		return usagef("%s cannot be resumed: %w", saved.Path, err)
 	}
@@ -52,6 +52,12 @@ func resumeRun(c *cli.Context) error {
 	}
 	ctx, stopped := signalContext(c.Context)
 	defer stopped.stop()
+	if err := preparePostgres(ctx, plan, jdks, c.App.ErrWriter); err != nil {
+		if status := stopped.status(); status != 0 {
+			return &statusError{code: status}
+		}
+		return usagef("%w", err)
+	}
 	if err := prepareApps(ctx, plan, jdks, c.App.ErrWriter); err != nil {
 		if status := stopped.status(); status != 0 {
 			return &statusError{code: status}
@@ -75,8 +81,8 @@ func resumeRun(c *cli.Context) error {
 }
 
 // resumePlan plans the rest of a run for this machine.
-func resumePlan(ctx context.Context, saved *record.Saved) (*lab.Plan, []lab.JDK, error) {
+func resumePlan(ctx context.Context, saved *record.Saved, dsn string) (*lab.Plan, []lab.JDK, error) {
 	jdks := findJDKs(ctx)
-	plan, err := lab.ResumePlan(saved, planFacts(ctx, machine(), jdks, lab.Options{}))
+	plan, err := lab.ResumePlan(saved, planFacts(ctx, machine(), jdks, lab.Options{}), dsn)
 	return plan, jdks, err
 }

@@ -42,7 +42,8 @@ func runCommand() *cli.Command {
 			&cli.BoolFlag{Name: "standins", Usage: "run the Go stand-ins in place of the experiment's SUTs"},
 			&cli.StringFlag{Name: "jdk", Usage: "JDK of the apps, 21 or newer: `VERSION|PATH` (default: the newest found)"},
 			&cli.StringFlag{Name: "boot", Usage: "Spring Boot `VERSION` of the apps: 4.x or 3.5"},
-			&cli.StringSliceFlag{Name: "place", Usage: "where a tier runs, `TIER=LAUNCHER` (repeatable): load, sut or downstream; " + lab.LauncherGrammar},
+			&cli.StringSliceFlag{Name: "place", Usage: "where a tier runs, `TIER=LAUNCHER` (repeatable): load, sut, downstream or postgres; " + lab.LauncherGrammar},
+			&cli.StringFlag{Name: "postgres", Usage: "your own database in place of the one that the lab starts, " + lab.DSNForm + " as `DSN` (the password may come from PGPASSWORD); the lab makes the schema loomlab there, and leaves it"},
 			&cli.BoolFlag{Name: "equal-rate", Usage: "end with an open-loop window of each SUT at 70 % of the weakest one's rate, where tails can be compared (default: with several forks)"},
 			&cli.BoolFlag{Name: "quick", Usage: "one round, windows and warm-ups of 3 s, the first two rungs"},
 			&cli.StringFlag{Name: "scale", Usage: "multiply numbers of requests by a `FACTOR` such as 1/50; windows of time stay as they are"},
@@ -100,6 +101,12 @@ func runExperiment(c *cli.Context) error {
 	}
 	ctx, stopped := signalContext(c.Context)
 	defer stopped.stop()
+	if err := preparePostgres(ctx, plan, jdks, c.App.ErrWriter); err != nil {
+		if status := stopped.status(); status != 0 {
+			return &statusError{code: status}
+		}
+		return usagef("%w", err)
+	}
 	if err := prepareApps(ctx, plan, jdks, c.App.ErrWriter); err != nil {
 		if status := stopped.status(); status != 0 {
 			return &statusError{code: status}
@@ -186,6 +193,7 @@ func runOptions(c *cli.Context) (lab.Options, error) {
 	opts := lab.Options{
 		SUTs: c.StringSlice("sut"), Standins: c.Bool("standins"), JDK: c.String("jdk"), Boot: c.String("boot"), Quick: c.Bool("quick"),
 		EqualRate: given(c, "equal-rate", c.Bool),
+		Postgres:  c.String("postgres"),
 		Rounds:    given(c, "rounds", c.Int), Forks: given(c, "forks", c.Int), Path: given(c, "path", c.String),
 		Duration: given(c, "duration", c.Duration), Delay: given(c, "delay", c.Duration), Timeout: given(c, "timeout", c.Duration),
 	}

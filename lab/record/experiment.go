@@ -36,7 +36,9 @@ type Experiment struct {
 	Downstream *Downstream `yaml:"downstream" json:"downstream"` // null: none
 	Load       Load        `yaml:"load" json:"load"`
 	Forks      int         `yaml:"forks" json:"forks"`
-	// Place says where the tiers load, sut and downstream run, as --place does.
+	// Postgres is the database that SUTs are told of by {{jdbc}} and its like; null: none.
+	Postgres *Postgres `yaml:"postgres" json:"postgres,omitempty"`
+	// Place says where the tiers load, sut, downstream and postgres run, as --place does.
 	Place map[string]string `yaml:"place" json:"place,omitempty"`
 	// Netns gives the tiers a network namespace of their own; null: they run in
 	// that of the lab.

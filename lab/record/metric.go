@@ -1,12 +1,17 @@
 package record
 
-import "loomlab/probes"
+import (
+	"slices"
+
+	"loomlab/probes"
+)
 
 // Names of the tiers in [Cell.Probes].
 const (
 	TierLoad       = "load"
 	TierSUT        = "sut"
 	TierDownstream = "downstream"
+	TierPostgres   = "postgres"
 )
 
 // mb is the megabyte of every figure in MB: 2^20 bytes, as in -Xmx1g and in ps.
@@ -19,6 +24,8 @@ type Metric struct {
 	Label  string // table head, without the unit: "p99"
 	Unit   string // "req/s", "ms", "cores", "µs/req", "MB", "/s", or "" for counts
 	Better string // "higher", "lower", or "" where neither is better
+	// Database metrics are only to be had where the run has a database.
+	Database bool
 	// Quiet metrics are worth a row only where they are not zero.
 	Quiet bool
 	// Extra metrics are worth a row only where the author published them or claims
@@ -37,6 +44,11 @@ type Metric struct {
 
 // Metrics lists all figures of a cell in the order of a table.
 func Metrics() []Metric { return append([]Metric(nil), metrics...) }
+
+// MetricsWith leaves out those that are only to be had with a database, where there is none.
+func MetricsWith(database bool) []Metric {
+	return slices.DeleteFunc(Metrics(), func(m Metric) bool { return m.Database && !database })
+}
 
 // MetricNamed returns the metric of that name.
 func MetricNamed(name string) (Metric, bool) {
@@ -114,6 +126,22 @@ var metrics = []Metric{
 		read: cpuRelative, sources: []string{"sut.cpu_us_per_request", "downstream.cpu_us_per_request", "downstream"}},
 	{Name: "downstream_cpu_us", Label: "downstream CPU/request", Unit: "µs", Better: "lower",
 		read: cpuPerRequest(TierDownstream), sources: []string{"downstream.cpu_us_per_request", "downstream.cpu_s", "downstream"}},
+	{Name: "postgres_cpu_us", Label: "PostgreSQL CPU/request", Unit: "µs", Better: "lower", Database: true,
+		read: cpuPerRequest(TierPostgres), sources: []string{"postgres.cpu_us_per_request", "postgres.cpu_s", "postgres"}},
+	{Name: "db_busy", Label: "busy DB connections", Database: true,
+		read: func(c *Cell) *float64 {
+			if c.Database == nil {
+				return nil
+			}
+			return &c.Database.BusyMean
+		}, sources: []string{"database"}},
+	{Name: "db_busy_ms", Label: "DB time/request", Unit: "ms", Better: "lower", Database: true,
+		read: func(c *Cell) *float64 {
+			if c.Database == nil {
+				return nil
+			}
+			return c.Database.BusyMS
+		}, sources: []string{"database"}},
 	{Name: "load_cpu_us", Label: "load CPU/request", Unit: "µs", Better: "lower",
 		read: loadCPU, sources: []string{"load.cpu_us_per_request", "load.cpu_s"}},
 	{Name: "rss_mb", Label: "RSS", Unit: "MB", Better: "lower",

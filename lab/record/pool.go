@@ -47,6 +47,7 @@ func join(a, b *Cell) Cell {
 	if a.Exceptions != nil && b.Exceptions != nil {
 		c.Exceptions = addMaps(a.Exceptions, b.Exceptions)
 	}
+	c.Database = both(a.Database, b.Database, joinDatabase)
 	c.Doubts = slices.Concat(a.Doubts, b.Doubts)
 	c.Verdict, c.Ceilings = b.Verdict, b.Ceilings
 	// The accounts of the surroundings are those of one window and are not pooled.
@@ -55,6 +56,18 @@ func join(a, b *Cell) Cell {
 	maps.Copy(c.Unavailable, b.Unavailable)
 	maps.Copy(c.Unavailable, a.Unavailable)
 	return c
+}
+
+// joinDatabase weighs the means by samples; what it makes of a request's time is
+// an estimate where the rounds had different throughputs.
+func joinDatabase(a, b Database) Database {
+	n, m := float64(a.Samples), float64(b.Samples)
+	d := Database{Samples: a.Samples + b.Samples, Connections: max(a.Connections, b.Connections), BusyMax: max(a.BusyMax, b.BusyMax)}
+	if mean := quotient(a.BusyMean*n+b.BusyMean*m, n+m); mean != nil {
+		d.BusyMean = *mean
+	}
+	d.BusyMS = weighted(a.BusyMS, b.BusyMS, n, m)
+	return d
 }
 
 func joinLoad(a, b *loadgen.Result) *loadgen.Result {

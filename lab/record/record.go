@@ -41,6 +41,7 @@ type Run struct {
 	Calibration []Cell                       `json:"calibration"`
 	Claims      []ClaimResult                `json:"claims"`
 	Limits      map[string]map[string]string `json:"limits"` // SUT → limit → value
+	Postgres    *PostgresServer              `json:"postgres,omitempty"`
 	Doubts      []Doubt                      `json:"doubts"` // of the run as a whole; those of a cell are in it
 }
 
@@ -112,6 +113,7 @@ type Cell struct {
 	Machine     *probes.MachineWindow     `json:"machine"`      // what else went on: strangers, steal, drops, …
 	Downstream  *downstream.Stats         `json:"downstream"`   // difference over the window
 	InFlight    *InFlight                 `json:"in_flight"`    // the downstream's gauge
+	Database    *Database                 `json:"database"`     // the database's gauge; null without one of the lab's own
 	AcceptQueue *AcceptQueues             `json:"accept_queue"` // null where it cannot be read
 	Exceptions  map[string]int64          `json:"exceptions"`   // "Exception <- root cause: message" → count, inside the SUT
 	Warmup      *CellWarmup               `json:"warmup"`

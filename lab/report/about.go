@@ -19,6 +19,9 @@ func about(saved *record.Saved) []string {
 	if jdks := jdks(run); jdks != "" {
 		lines = append(lines, jdks)
 	}
+	if line := postgres(run); line != "" {
+		lines = append(lines, line)
+	}
 	if s := run.Experiment.Source; s != nil && s.Title != "" {
 		counting := "counted inside the window"
 		if s.Counting == "with-drain" {

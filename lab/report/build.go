@@ -92,7 +92,7 @@ func (b *builder) rung(rung record.Rung) Block {
 			several = true
 		}
 	}
-	for _, m := range record.Metrics() {
+	for _, m := range record.MetricsWith(b.saved.Run.Postgres != nil) {
 		row := Row{Metric: m, Hidden: m.Name == record.ThroughputWithDrain && !b.withDrain() || m.Name == record.SUTCPURelative && !several}
 		for i, sut := range b.table.Columns {
 			row.Cells = append(row.Cells, b.cell(m, sut, rung, cells[i], pooled[i]))

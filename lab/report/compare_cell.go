@@ -144,7 +144,7 @@ var notCompared = []string{record.ThroughputWithDrain, "sut_cpu_cores", "platfor
 
 func comparedMetrics(a, b half) []bothMetrics {
 	var list []bothMetrics
-	for _, m := range record.Metrics() {
+	for _, m := range record.MetricsWith(a.database() || b.database()) {
 		if m.Extra || slices.Contains(notCompared, m.Name) {
 			continue
 		}
@@ -157,6 +157,11 @@ func comparedMetrics(a, b half) []bothMetrics {
 		}
 	}
 	return list
+}
+
+// database tells whether a side has one.
+func (h half) database() bool {
+	return slices.ContainsFunc(h.pooled, func(c *record.Cell) bool { return c.Database != nil || c.Probes[record.TierPostgres] != nil })
 }
 
 func whyNoValue(m bothMetrics, a, b half, row ComparedRow) string {

@@ -45,7 +45,7 @@ var fields = []struct {
 	name string
 	bars bar
 }{
-	{"quick", always}, {"stand-ins", always}, {"delay", always}, {"downstream", always}, {"path", always}, {"duration", always}, {"timeout", always}, {"load", always}, {"scale", always},
+	{"quick", always}, {"stand-ins", always}, {"delay", always}, {"downstream", always}, {"postgres", always}, {"path", always}, {"duration", always}, {"timeout", always}, {"load", always}, {"scale", always},
 	{"cpu", always}, {"cores", always}, {"memory", always}, {"calibration", always},
 	{"sut", subject}, {"jdk", subject}, {"boot", subject}, {"heap", subject}, {"collector", subject}, {"flags", subject}, {"processors", subject}, {"env", subject}, {"network", subject}, {"place", subject},
 	{"kernel", subject}, {"libc", subject}, {"thp", subject},
@@ -187,6 +187,7 @@ func runDifferences(a, b *record.Run, add func(field, sut, old, new string)) {
 	add("load", "", loadText(&e.Load), loadText(&f.Load))
 	add("duration", "", e.Load.Window(), f.Load.Window())
 	add("timeout", "", e.Load.Timeout.String(), f.Load.Timeout.String())
+	add("postgres", "", postgres(a), postgres(b))
 	add("experiment", "", e.Name, f.Name)
 	add("ladder", "", ladder(e.Rungs()), ladder(f.Rungs()))
 	add("isolate", "", yes(e.Isolate != "", e.Isolate), yes(f.Isolate != "", f.Isolate))

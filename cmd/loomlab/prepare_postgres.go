@@ -1,0 +1,50 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	"loomlab/lab"
+)
+
+// preparePostgres gets the programs of the plan's PostgreSQL, or makes the user's
+// own database ready. Where there is none after all, the SUTs that use it fail
+// with the reason and the others run; the error is for a run with no others.
+func preparePostgres(ctx context.Context, plan *lab.Plan, jdks []lab.JDK, progress io.Writer) error {
+	pg := plan.Postgres
+	if pg == nil {
+		return nil
+	}
+	tell := func(line string) { fmt.Fprintln(progress, line) }
+	if pg.DSN != nil {
+		return pg.PrepareOwn(ctx, tell) // asked for by name: never without it
+	}
+	home, err := postgresPrograms(ctx, jdks, tell)
+	if err == nil {
+		pg.Home = home
+		return nil
+	}
+	if ctx.Err() != nil {
+		return err
+	}
+	pg.Missing = "there is no PostgreSQL: " + err.Error()
+	if slices.ContainsFunc(plan.SUTs, func(s lab.PlannedSUT) bool { return !s.UsesPostgres() }) {
+		tell("note: " + pg.Missing)
+		return nil
+	}
+	return fmt.Errorf("%s\n    your own database can take its place: --postgres %s", pg.Missing, lab.DSNForm)
+}
+
+// postgresPrograms finds or fetches them.
+func postgresPrograms(ctx context.Context, jdks []lab.JDK, tell func(string)) (home string, err error) {
+	options := lab.PostgresOptions{Log: tell}
+	if home, ok := lab.CachedPostgres(options); ok {
+		return home, nil
+	}
+	if options.JDK, err = lab.SelectJDK(ctx, jdks, ""); err != nil {
+		return "", fmt.Errorf("fetching it takes Maven and a JDK: %w", err)
+	}
+	return lab.FetchPostgres(ctx, options)
+}

@@ -1,0 +1,89 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// The user's own database is reached with psql, PostgreSQL's own client, which
+// knows every way to connect to one.
+
+// psqlLimit bounds one call of it; seeding a slow database takes its time.
+const psqlLimit = 5 * time.Minute
+
+// PrepareOwn checks that the user's database answers, and makes the lab's schema
+// there unless it is there already. Nothing of the user's is changed, and nothing
+// is dropped; tell hears what was made.
+func (p *PlannedPostgres) PrepareOwn(ctx context.Context, tell func(string)) error {
+	version, err := p.psql(ctx, "SHOW server_version")
+	if err != nil {
+		return err
+	}
+	p.Version = version
+	mark, err := p.psql(ctx, "SELECT coalesce(obj_description(oid, 'pg_namespace'), '') || '.' FROM pg_namespace WHERE nspname = '"+postgresSchema+"'")
+	if err != nil {
+		return err
+	}
+	want := fmt.Sprintf("%d %d", p.Users, p.Orders)
+	if mark == "" {
+		statements := append([]string{"BEGIN"}, seedStatements(p.Users, p.Orders)...)
+		if _, err := p.psql(ctx, append(statements, "COMMIT", tidyStatement)...); err != nil {
+			return err
+		}
+		tell(fmt.Sprintf("made the schema %s with %d users and %d orders in %s; it stays there: DROP SCHEMA %s CASCADE removes it", postgresSchema, p.Users, p.Orders, p.DSN, postgresSchema))
+		return nil
+	}
+	if mark != postgresMark+"." {
+		return fmt.Errorf("--postgres %s: it has a schema %s that the lab did not make; name another database", p.DSN, postgresSchema)
+	}
+	if rows, err := p.psql(ctx, countStatement); err != nil || rows != want {
+		if err != nil {
+			rows = err.Error()
+		}
+		return fmt.Errorf("--postgres %s: the schema %s of an earlier run has not the tables of this experiment (users and orders: %s, not %s); DROP SCHEMA %s CASCADE removes it", p.DSN, postgresSchema, rows, want, postgresSchema)
+	}
+	tell(fmt.Sprintf("using the schema %s that an earlier run made in %s", postgresSchema, p.DSN))
+	return nil
+}
+
+// psql runs statements and returns the trimmed answer of the last.
+func (p *PlannedPostgres) psql(ctx context.Context, statements ...string) (string, error) {
+	program, err := exec.LookPath("psql")
+	if err != nil {
+		return "", fmt.Errorf("--postgres %s: the lab fills your database with psql, and there is none on the PATH; install PostgreSQL's client", p.DSN)
+	}
+	ctx, cancel := context.WithTimeout(ctx, psqlLimit)
+	defer cancel()
+	cmd := toolCommand(ctx, program, "--no-psqlrc", "--no-password", "--quiet", "--tuples-only", "--no-align", "--set=ON_ERROR_STOP=1", "--dbname="+p.DSN.libpq())
+	cmd.Env = append(postgresEnv(os.Environ()), "PGPASSWORD="+p.DSN.Password, "PGCONNECT_TIMEOUT=10", "PGAPPNAME=loomlab")
+	cmd.Stdin = strings.NewReader(sqlScript(statements...))
+	var out, errs opening
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err = runTool(cmd)
+	switch {
+	case err == nil:
+		return strings.TrimSpace(out.String()), nil
+	case errors.Is(context.Cause(ctx), context.DeadlineExceeded):
+		return "", fmt.Errorf("--postgres %s: psql did not end within %v", p.DSN, psqlLimit)
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	}
+	said := postgresComplaint(errs.String())
+	if said == "" {
+		said = printable(firstLine(errs.String()))
+	}
+	return "", fmt.Errorf("--postgres %s: %s", p.DSN, said)
+}
+
+// libpq is the URL for libpq, without the password.
+func (d DSN) libpq() string {
+	u := d.url("postgresql", "sslmode", "")
+	u.User = url.User(d.User)
+	return u.String()
+}
