@@ -12,8 +12,9 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
-// grpcServer is the unary service lab.Hello of proto/hello.proto, with a delay
-// of its own.
+// grpcServer is the unary service lab.Hello, with a delay of its own. Its
+// hello.proto lies where the build of a client needs it, in
+// testdata/apps/grpc/src/main/proto.
 type grpcServer struct {
 	server   *grpc.Server
 	ln       net.Listener

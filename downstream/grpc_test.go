@@ -15,7 +15,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
-// helloFile is proto/hello.proto as protoc would compile it: the client's side
+// helloFile is hello.proto as protoc would compile it: the client's side
 // of the test shares no type with the server.
 func helloFile(t *testing.T) (request, reply protoreflect.MessageDescriptor) {
 	t.Helper()

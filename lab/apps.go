@@ -2,14 +2,12 @@ package lab
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
+	"slices"
 	"syscall"
 	"time"
 
@@ -20,7 +18,16 @@ import (
 const DefaultBoot = "4.0.8"
 
 // AppNames are the apps of testdata/apps, by the names of their Maven modules.
-var AppNames = []string{"mvc", "webflux"}
+//
+// Note: mvc and webflux have what the article's SUTs need, and no more. The same
+// apps with a database, or with gRPC, are apps of their own: drivers and pools on
+// the class path cost memory and start-up time also where nobody calls them.
+var AppNames = []string{"mvc", "webflux", "mvc-data", "webflux-data", "mvc-grpc", "webflux-grpc"}
+
+// toolsFolder has the single-file Java tiers, which a JDK runs as they are:
+// {{apps}}/tools/LoadClient.java and {{apps}}/tools/DelayServer.java. Each says
+// at its top which arguments it takes.
+const toolsFolder = "tools"
 
 // App is a built app, unpacked: it starts from a plain class path with
 // `java <flags> -jar <Jar> <arguments>`.
@@ -30,9 +37,9 @@ type App struct {
 	Jar  string
 }
 
-// Apps are the apps of one build.
+// Apps are apps of one build.
 type Apps struct {
-	Dir  string // a folder for each app, and the single-file Java tiers in tools
+	Dir  string // a folder for each app that is built, and the single-file Java tiers in tools
 	Boot string
 	List []App
 }
@@ -49,6 +56,7 @@ func (a Apps) App(name string) (App, bool) {
 
 // BuildOptions say which build of the apps is meant.
 type BuildOptions struct {
+	Apps  []string     // their names; nil for all, empty for the tools alone
 	Boot  string       // Spring Boot version; empty for [DefaultBoot]
 	JDK   JDK          // compiles and unpacks; see [CompilerFor]
 	Cache string       // where builds are kept; empty for loomlab/apps in the user's cache folder
@@ -74,6 +82,9 @@ func (o BuildOptions) resolve() (BuildOptions, error) {
 	if err := CheckBoot(o.Boot); err != nil {
 		return o, err
 	}
+	if o.Apps == nil {
+		o.Apps = AppNames
+	}
 	if o.Cache == "" {
 		cache, err := os.UserCacheDir()
 		if err != nil {
@@ -96,8 +107,9 @@ func (o BuildOptions) dir() (string, error) {
 	return filepath.Join(o.Cache, fmt.Sprintf("%s-boot%s-jdk%d", hash, o.Boot, o.JDK.Major)), nil
 }
 
-// CachedApps returns the apps if that build is there already; it starts nothing.
-func CachedApps(o BuildOptions) (Apps, bool) {
+// CachedApps returns those of the apps that are built already, and whether all of
+// them are, with the tools; it starts nothing.
+func CachedApps(o BuildOptions) (apps Apps, all bool) {
 	o, err := o.resolve()
 	if err != nil {
 		return Apps{}, false
@@ -106,20 +118,19 @@ func CachedApps(o BuildOptions) (Apps, bool) {
 	if err != nil {
 		return Apps{}, false
 	}
-	apps := Apps{Dir: dir, Boot: o.Boot}
-	for _, name := range AppNames {
+	apps = Apps{Dir: dir, Boot: o.Boot}
+	for _, name := range o.Apps {
 		app := App{Name: name, Dir: filepath.Join(dir, name), Jar: filepath.Join(dir, name, name+".jar")}
-		if _, err := os.Stat(app.Jar); err != nil {
-			return Apps{}, false
+		if _, err := os.Stat(app.Jar); err == nil {
+			apps.List = append(apps.List, app)
 		}
-		apps.List = append(apps.List, app)
 	}
-	return apps, true
+	return apps, len(apps.List) == len(o.Apps) && isFolder(filepath.Join(dir, toolsFolder))
 }
 
-// BuildApps returns the apps, building them from the embedded sources unless
-// that build is cached. A build appears in the cache whole or not at all. Only a
-// build needs Maven and, the first time, the network.
+// BuildApps returns the apps, building from the embedded sources those that are not
+// cached. An app appears in the cache whole or not at all. Only a build needs Maven
+// and, the first time, the network; the tools need neither.
 func BuildApps(ctx context.Context, o BuildOptions) (Apps, error) {
 	o, err := o.resolve()
 	if err != nil {
@@ -128,7 +139,7 @@ func BuildApps(ctx context.Context, o BuildOptions) (Apps, error) {
 	if apps, ok := CachedApps(o); ok {
 		return apps, nil
 	}
-	if o.JDK.JRE {
+	if o.JDK.JRE && len(o.Apps) > 0 {
 		return Apps{}, fmt.Errorf("%v has no compiler: the apps must be built with a JDK", o.JDK)
 	}
 	dir, err := o.dir()
@@ -143,27 +154,29 @@ func BuildApps(ctx context.Context, o BuildOptions) (Apps, error) {
 		return Apps{}, err
 	}
 	defer unlock()
-	if apps, ok := CachedApps(o); ok { // built while we waited for the lock
-		return apps, nil
+	cached, ok := CachedApps(o)
+	if ok { // built while we waited for the lock
+		return cached, nil
 	}
+	o.Apps = slices.DeleteFunc(slices.Clone(o.Apps), func(name string) bool { _, ok := cached.App(name); return ok })
 	if err := buildInto(ctx, o, dir); err != nil {
 		return Apps{}, err
 	}
-	apps, ok := CachedApps(o)
+	built, ok := CachedApps(o)
 	if !ok {
 		return Apps{}, fmt.Errorf("the build left no jars in %s", dir)
 	}
-	return apps, nil
+	built.List = append(cached.List, built.List...)
+	return built, nil
 }
 
-// buildInto builds in a folder beside dir and renames it. The caller has the lock.
+// buildInto builds in a folder beside dir and moves what it has made, folder by
+// folder. The caller has the lock.
 func buildInto(ctx context.Context, o BuildOptions, dir string) (err error) {
 	work := dir + ".work"
 	// Under the lock, whatever is there was left by a build that was killed.
-	for _, stale := range []string{work, dir} {
-		if err := os.RemoveAll(stale); err != nil {
-			return fmt.Errorf("cannot clear an unfinished build: %w", err)
-		}
+	if err := os.RemoveAll(work); err != nil {
+		return fmt.Errorf("cannot clear an unfinished build: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
 
@@ -171,26 +184,38 @@ func buildInto(ctx context.Context, o BuildOptions, dir string) (err error) {
 	if err := copySources(testdata.Apps, sources); err != nil {
 		return fmt.Errorf("cannot write the sources: %w", err)
 	}
-	if err := packageApps(ctx, o, sources, dir+".log"); err != nil {
-		return err
-	}
-	for _, name := range AppNames {
-		if err := unpack(ctx, o.JDK, filepath.Join(sources, name, "target", name+".jar"), filepath.Join(out, name)); err != nil {
+	if len(o.Apps) > 0 {
+		if err := packageApps(ctx, o, sources, dir+".log"); err != nil {
 			return err
 		}
 	}
-	if tools := filepath.Join(sources, "tools"); isFolder(tools) {
-		if err := os.Rename(tools, filepath.Join(out, "tools")); err != nil {
+	for _, name := range o.Apps {
+		if err := unpack(ctx, o.JDK, filepath.Join(sources, name, "target", name+"-exec.jar"), filepath.Join(out, name), name+".jar"); err != nil {
 			return err
 		}
 	}
-	return os.Rename(out, dir)
+	for _, name := range o.Apps {
+		if err := moveInto(dir, filepath.Join(out, name)); err != nil {
+			return err
+		}
+	}
+	if isFolder(filepath.Join(dir, toolsFolder)) {
+		return nil
+	}
+	return moveInto(dir, filepath.Join(sources, toolsFolder))
 }
 
-// unpack turns a Boot jar into a folder with a thin jar and its libraries, which
-// starts faster than nested jars and is how Boot recommends to run in production.
-func unpack(ctx context.Context, jdk JDK, jar, dir string) error {
-	cmd := toolCommand(ctx, jdk.Java, "-Djarmode=tools", "-jar", jar, "extract", "--destination", dir)
+// moveInto moves a folder into dir, in place of what is there under its name.
+func moveInto(dir, folder string) error {
+	place := filepath.Join(dir, filepath.Base(folder))
+	return errors.Join(os.MkdirAll(dir, 0o755), os.RemoveAll(place), os.Rename(folder, place))
+}
+
+// unpack turns a Boot jar into a folder with a thin jar of the given name and its
+// libraries, which starts faster than nested jars and is how Boot recommends to run
+// in production.
+func unpack(ctx context.Context, jdk JDK, jar, dir, name string) error {
+	cmd := toolCommand(ctx, jdk.Java, "-Djarmode=tools", "-jar", jar, "extract", "--destination", dir, "--application-filename", name)
 	var out opening
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := runTool(cmd); err != nil {
@@ -200,45 +225,6 @@ func unpack(ctx context.Context, jdk JDK, jar, dir string) error {
 		return fmt.Errorf("cannot unpack %s: %w: %s", filepath.Base(jar), err, printable(firstLine(out.String())))
 	}
 	return nil
-}
-
-// walkSources calls f for every source file, in the order of their names.
-func walkSources(sources fs.FS, f func(path string, content []byte) error) error {
-	return fs.WalkDir(sources, "apps", func(path string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && entry.Name() == "target":
-			return fs.SkipDir // left by a build in place
-		case entry.IsDir():
-			return nil
-		}
-		content, err := fs.ReadFile(sources, path)
-		if err != nil {
-			return err
-		}
-		return f(strings.TrimPrefix(path, "apps/"), content)
-	})
-}
-
-func hashSources(sources fs.FS) (string, error) {
-	sum := sha256.New()
-	err := walkSources(sources, func(path string, content []byte) error {
-		fmt.Fprintf(sum, "%d %s %d ", len(path), path, len(content))
-		sum.Write(content)
-		return nil
-	})
-	return fmt.Sprintf("%x", sum.Sum(nil)[:6]), err
-}
-
-func copySources(sources fs.FS, dir string) error {
-	return walkSources(sources, func(path string, content []byte) error {
-		file := filepath.Join(dir, path)
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			return err
-		}
-		return os.WriteFile(file, content, 0o644)
-	})
 }
 
 func isFolder(path string) bool {

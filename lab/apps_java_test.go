@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -27,8 +29,8 @@ func skipApps(t *testing.T, format string, a ...any) {
 	t.Skipf("SKIPPED: the Spring Boot apps are not tested: "+format, a...)
 }
 
-// realApps builds the real jars, or skips where the machine cannot.
-func realApps(t *testing.T) (JDK, Apps) {
+// realApps builds the real jars with a Boot version, or skips where the machine cannot.
+func realApps(t *testing.T, boot string) (JDK, Apps) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("SKIPPED: -short; the Spring Boot apps are not tested")
@@ -44,7 +46,7 @@ func realApps(t *testing.T) (JDK, Apps) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	apps, err := BuildApps(ctx, BuildOptions{JDK: compiler, Log: func(line string) { t.Log(line) }})
+	apps, err := BuildApps(ctx, BuildOptions{Boot: boot, JDK: compiler, Log: func(line string) { t.Log(line) }})
 	if errors.Is(err, ErrNoMaven) || err != nil && strings.Contains(err.Error(), "Could not transfer artifact") {
 		skipApps(t, "there is no Maven or no network: %v", err)
 	}
@@ -54,15 +56,21 @@ func realApps(t *testing.T) (JDK, Apps) {
 	return jdk, apps
 }
 
-// resettable answers ok after 100 ms, or resets the connection.
+// resettable answers ok after 100 ms, or resets the connection. It counts the
+// requests by path.
 type resettable struct {
 	*httptest.Server
 	reset atomic.Bool
+	mu    sync.Mutex
+	paths map[string]int
 }
 
 func newResettable(t *testing.T) *resettable {
-	d := &resettable{}
-	d.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	d := &resettable{paths: map[string]int{}}
+	d.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		d.mu.Lock()
+		d.paths[r.URL.Path]++
+		d.mu.Unlock()
 		if d.reset.Load() {
 			conn, _, err := w.(http.Hijacker).Hijack()
 			if err == nil {
@@ -78,16 +86,20 @@ func newResettable(t *testing.T) *resettable {
 	return d
 }
 
+// asked is what was requested so far, by path.
+func (d *resettable) asked() map[string]int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return maps.Clone(d.paths)
+}
+
 // startApp runs an app until the test ends and returns its URL once it answers.
 func startApp(t *testing.T, jdk JDK, app App, downstream string, args ...string) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := freePort()
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := listener.Addr().(*net.TCPAddr).Port
-	listener.Close()
-
 	argv := append([]string{"-Xmx256m", "-jar", app.Jar, fmt.Sprintf("--server.port=%d", port), "--lab.downstream=" + downstream}, args...)
 	ctx, cancel := context.WithCancel(context.Background())
 	cmd := toolCommand(ctx, jdk.Java, argv...)
@@ -146,85 +158,4 @@ func getObject[V any](t *testing.T, url string) map[string]V {
 		t.Fatalf("%s: %d %v: %s", url, status, err, body)
 	}
 	return object
-}
-
-func TestRealApps(t *testing.T) {
-	jdk, apps := realApps(t)
-	tests := []struct {
-		name, app string
-		args      []string
-		exception string // its beginning, after a reset
-		info      map[string]string
-	}{
-		{name: "platform", app: "mvc", exception: "ResourceAccessException <- ", info: map[string]string{
-			"boot": DefaultBoot, "client_factory": "JdkClientHttpRequestFactory", "client_virtual": "false", "server_virtual": "false",
-			"tomcat_max_threads": "200", "tomcat_max_connections": "8192", "tomcat_accept_count": "100", "tomcat_keep_alive_requests": "100",
-		}},
-		{name: "virtual", app: "mvc", args: []string{"--spring.threads.virtual.enabled=true"}, exception: "ResourceAccessException <- ", info: map[string]string{
-			"client_factory": "JdkClientHttpRequestFactory", "client_virtual": "true", "server_virtual": "true", "tomcat_max_threads": "unlimited",
-		}},
-		{name: "webflux", app: "webflux", exception: "WebClientRequestException <- ", info: map[string]string{
-			"boot": DefaultBoot, "client_factory": "ReactorClientHttpConnector", "client_pool": "20000", "client_pending": "unlimited",
-		}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			app, ok := apps.App(tt.app)
-			if !ok {
-				t.Fatalf("no app %s", tt.app)
-			}
-			downstream := newResettable(t)
-			url := startApp(t, jdk, app, downstream.URL, tt.args...)
-			for path, want := range map[string]string{"/call": "ok", "/hello": "hello", "/lab/exceptions": "{}"} {
-				if status, body := get(t, url+path); status != 200 || body != want {
-					t.Errorf("%s: %d %q, want %q", path, status, body, want)
-				}
-			}
-			if status, _ := get(t, url+"/nothing"); status != 404 {
-				t.Errorf("an unknown path: %d", status)
-			}
-
-			downstream.reset.Store(true)
-			for range 3 {
-				if status, body := get(t, url+"/call"); status != 500 || !strings.HasPrefix(body, tt.exception) {
-					t.Errorf("after a reset: %d %q", status, body)
-				}
-			}
-			exceptions := getObject[int](t, url+"/lab/exceptions")
-			if len(exceptions) != 1 {
-				t.Errorf("exceptions: %v, want one kind", exceptions)
-			}
-			for kind, count := range exceptions {
-				if !strings.HasPrefix(kind, tt.exception) || !strings.Contains(kind, "reset") || count != 3 {
-					t.Errorf("exceptions: %q = %d", kind, count)
-				}
-			}
-
-			info := getObject[string](t, url+"/lab/info")
-			for key, want := range tt.info {
-				if info[key] != want {
-					t.Errorf("info %s = %q, want %q", key, info[key], want)
-				}
-			}
-			t.Logf("info: %v", info)
-		})
-	}
-}
-
-// RestClient takes whichever client it finds first: there must be only one to find.
-func TestRealAppsHaveOneClient(t *testing.T) {
-	_, apps := realApps(t)
-	mvc, _ := apps.App("mvc")
-	jars, err := filepath.Glob(filepath.Join(mvc.Dir, "lib", "*.jar"))
-	if err != nil || len(jars) < 10 {
-		t.Fatalf("jars of mvc: %v, %v", jars, err)
-	}
-	for _, jar := range jars {
-		for _, client := range []string{"httpclient", "jetty", "reactor", "netty", "okhttp"} {
-			if name := filepath.Base(jar); strings.Contains(name, client) {
-				t.Errorf("%s brings another HTTP client", name)
-			}
-		}
-	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -13,6 +14,8 @@ import (
 	"testing"
 	"testing/fstest"
 	"time"
+
+	"loomlab/lab/record"
 )
 
 // fakeTools puts an mvn with the given body alone on the PATH, beside the
@@ -23,21 +26,23 @@ func fakeTools(t *testing.T, mvn string) BuildOptions {
 	script(t, filepath.Join(dir, "bin", "mvn"), mvn)
 	t.Setenv("PATH", filepath.Join(dir, "bin")+":/usr/bin:/bin")
 	java := script(t, filepath.Join(dir, "jdk", "bin", "java"), `
-[ "$1 $2 $4 $5" = "-Djarmode=tools -jar extract --destination" ] || exit 9
-mkdir -p "$6/lib" && cp "$3" "$6/"`)
+[ "$1 $2 $4 $5 $7" = "-Djarmode=tools -jar extract --destination --application-filename" ] || exit 9
+mkdir -p "$6/lib" && cp "$3" "$6/$8"`)
 	return BuildOptions{
 		JDK:   JDK{Home: filepath.Join(dir, "jdk"), Java: java, Version: "25.0.3", Major: 25},
 		Cache: filepath.Join(dir, "cache"),
 	}
 }
 
-// goodMaven builds empty jars; it counts its runs and keeps its arguments.
+// goodMaven builds empty jars for what --projects names; it counts its runs and
+// keeps its arguments.
 const goodMaven = `
 echo run >> "$(dirname "$0")/runs"
 echo "$JAVA_HOME $*" > "$(dirname "$0")/call"
 echo '[INFO] Building mvc 1                                [3/4]'
 [ -f mvnw ] && [ -f .mvn/wrapper/maven-wrapper.properties ] || exit 8
-for app in mvc webflux; do mkdir -p $app/target; echo jar > $app/target/$app.jar; done`
+while [ "$1" != --projects ]; do shift; done
+for app in $(echo "$2" | tr , ' '); do mkdir -p $app/target; echo jar > $app/target/$app-exec.jar; done`
 
 func TestBuildAppsOnce(t *testing.T) {
 	o := fakeTools(t, goodMaven)
@@ -64,7 +69,7 @@ func TestBuildAppsOnce(t *testing.T) {
 	}
 	mvn := filepath.Join(filepath.Dir(o.JDK.Home), "bin")
 	call, _ := os.ReadFile(filepath.Join(mvn, "call"))
-	if text := string(call); !strings.HasPrefix(text, o.JDK.Home+" ") || !strings.Contains(text, "-Dboot.version="+DefaultBoot+" package") {
+	if text := string(call); !strings.HasPrefix(text, o.JDK.Home+" ") || !strings.Contains(text, "-Dboot.version="+DefaultBoot+" --projects "+strings.Join(AppNames, ",")+" --also-make package") {
 		t.Errorf("Maven was called with %q", text)
 	}
 
@@ -79,6 +84,67 @@ func TestBuildAppsOnce(t *testing.T) {
 	}
 }
 
+// An experiment does not wait for apps that it has no use for.
+func TestBuildAppsThatAreAsked(t *testing.T) {
+	o := fakeTools(t, goodMaven)
+	call := filepath.Join(filepath.Dir(o.JDK.Home), "bin", "call")
+	names := func(apps Apps) (names string) {
+		for _, app := range apps.List {
+			names += " " + app.Name
+		}
+		return names
+	}
+
+	o.Apps = []string{} // the tools alone, without Maven
+	tools, err := BuildApps(t.Context(), o)
+	if _, statErr := os.Stat(filepath.Join(tools.Dir, "tools", "LoadClient.java")); err != nil || statErr != nil || len(tools.List) > 0 {
+		t.Fatalf("tools: %v, %v, %v", tools, err, statErr)
+	}
+	if text, err := os.ReadFile(call); err == nil {
+		t.Errorf("Maven was called with %q for the tools", text)
+	}
+
+	o.Apps = []string{"mvc"}
+	if _, all := CachedApps(o); all {
+		t.Error("mvc is cached before its build")
+	}
+	if _, err := BuildApps(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	o.Apps = []string{"webflux", "mvc"}
+	if apps, all := CachedApps(o); all || names(apps) != " mvc" {
+		t.Errorf("cached:%s, all: %v", names(apps), all)
+	}
+	apps, err := BuildApps(t.Context(), o)
+	if err != nil || names(apps) != " mvc webflux" || apps.Dir != tools.Dir {
+		t.Errorf("built:%s in %s, %v", names(apps), apps.Dir, err)
+	}
+	if text, _ := os.ReadFile(call); !strings.Contains(string(text), "--projects webflux --also-make") {
+		t.Errorf("Maven was called with %q", text)
+	}
+	if _, all := CachedApps(BuildOptions{JDK: o.JDK, Cache: o.Cache}); all {
+		t.Error("all apps are cached after two of them")
+	}
+}
+
+func TestAppsOf(t *testing.T) {
+	for _, tt := range []struct {
+		sut  record.SUT
+		want []string
+	}{
+		{record.SUT{App: "mvc-data"}, []string{"mvc-data"}},
+		{record.SUT{App: "mvc", Args: []string{"--x={{apps}}/webflux/lib", "{{apps}}/mvc"}}, []string{"mvc", "webflux"}},
+		{record.SUT{Command: []string{"{{jdk}}/bin/java", "{{apps}}/tools/DelayServer.java", "{{port}}"}}, nil},
+		{record.SUT{Command: []string{"./server", "{{port}}"}}, nil},
+		{record.SUT{Command: []string{"sh", "-c", "cd {{apps}} && exec ./run {{port}}"}}, AppNames},
+		{record.SUT{Command: []string{"./run"}, Env: map[string]string{"CP": "{{apps}}/mvc/lib/*:{{apps}}/mvc/mvc.jar"}}, []string{"mvc"}},
+	} {
+		if got := AppsOf(tt.sut); !slices.Equal(got, tt.want) {
+			t.Errorf("%+v: %v, want %v", tt.sut, got, tt.want)
+		}
+	}
+}
+
 func TestBuildAppsWithBoot3(t *testing.T) {
 	o := fakeTools(t, goodMaven)
 	o.Boot = "3.5.7"
@@ -86,7 +152,7 @@ func TestBuildAppsWithBoot3(t *testing.T) {
 		t.Fatal(err)
 	}
 	call, _ := os.ReadFile(filepath.Join(filepath.Dir(o.JDK.Home), "bin", "call"))
-	if !strings.Contains(string(call), "-Dboot.version=3.5.7 -Pboot3 package") {
+	if !strings.Contains(string(call), "-Dboot.version=3.5.7 -Pboot3 --projects ") {
 		t.Errorf("Maven was called with %q", call)
 	}
 }

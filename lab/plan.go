@@ -35,6 +35,8 @@ type Facts struct {
 	NetnsLacks func() string
 	// NoApps says why no app can run here ("no JDK 21 or later was found"), or "".
 	NoApps string
+	// NoMaven says why no app can be built here, or "": what FindApps has can run.
+	NoMaven string
 	// FindJDK returns the home of the JDK that a SUT asks for ("" is the default
 	// one). Nil leaves {{jdk}} as it is.
 	FindJDK func(spec string) (home string, err error)
@@ -112,6 +114,7 @@ func NewPlan(exp *record.Experiment, opts Options, machine Facts) (*Plan, error)
 			return nil, fmt.Errorf("%s has no ladder: in %s each SUT has its own; give --connections", s.Name, e.Name)
 		}
 	}
+	p.lookForApps(opts)
 	if err := p.planSUTs(own, opts); err != nil {
 		return nil, err
 	}

@@ -139,6 +139,34 @@ func TestPlanRefuses(t *testing.T) {
 	}
 }
 
+// TestPlanWithoutMaven: what is built runs, and is not mixed with stand-ins.
+func TestPlanWithoutMaven(t *testing.T) {
+	machine := jdkMachine
+	machine.NoMaven = "no Maven is on the PATH"
+	p, err := NewPlan(article(t), Options{}, machine)
+	if err != nil || p.Standins || p.Note != "" {
+		t.Errorf("everything is built: standins %v, note %q, %v", p.Standins, p.Note, err)
+	}
+	machine.FindApps = func(s record.SUT) string {
+		if s.App == "mvc" {
+			return "/cache/apps"
+		}
+		return ""
+	}
+	p, err = NewPlan(article(t), Options{}, machine)
+	if err != nil || p.Note != "no Maven is on the PATH; the stand-ins run in place of the apps" {
+		t.Fatalf("webflux is not built: note %q, %v", p.Note, err)
+	}
+	for _, s := range p.SUTs {
+		if s.Kind != KindStandin {
+			t.Errorf("%s is a %s", s.Name, s.Kind)
+		}
+	}
+	if p, err := NewPlan(article(t), Options{SUTs: []string{"platform"}}, machine); err != nil || p.Standins {
+		t.Errorf("platform alone, which is built: %v", err)
+	}
+}
+
 // TestPlanWithoutJDK: the stand-ins take the apps' places and it is said, unless
 // a JDK was asked for; a custom SUT runs as it is.
 func TestPlanWithoutJDK(t *testing.T) {

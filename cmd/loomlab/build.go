@@ -52,7 +52,7 @@ func build(c *cli.Context) error {
 		}
 	}
 	for _, app := range apps.List {
-		fmt.Fprintf(c.App.Writer, "%-8s %s\n", app.Name, app.Jar)
+		fmt.Fprintf(c.App.Writer, "%-12s %s\n", app.Name, app.Jar)
 	}
 	how := "were there already"
 	if !cached {

@@ -108,7 +108,7 @@ func (l *listing) writeApps(b *strings.Builder) {
 		if a.Jar != nil {
 			where = *a.Jar
 		}
-		fmt.Fprintf(b, "  %-8s Spring Boot %s, %s\n", a.Name, a.Boot, where)
+		fmt.Fprintf(b, "  %-12s Spring Boot %s, %s\n", a.Name, a.Boot, where)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"time"
 
@@ -40,17 +41,19 @@ func planFacts(ctx context.Context, m record.Machine, jdks []lab.JDK, asked lab.
 		if err != nil {
 			return ""
 		}
-		apps, _ := lab.CachedApps(lab.BuildOptions{Boot: s.Boot, JDK: compiler})
+		apps, ok := lab.CachedApps(lab.BuildOptions{Apps: lab.AppsOf(s), Boot: s.Boot, JDK: compiler})
+		if !ok {
+			return ""
+		}
 		return apps.Dir
 	}
 	if asked.JDK != "" {
 		return facts // that one or none: stand-ins are no substitute
 	}
-	compiler, err := compilerFor(ctx, jdks, "")
-	if err != nil {
+	if _, err := compilerFor(ctx, jdks, ""); err != nil {
 		facts.NoApps = err.Error()
-	} else if _, cached := lab.CachedApps(lab.BuildOptions{JDK: compiler}); !cached && !haveMaven() {
-		facts.NoApps = "no Maven is on the PATH and the jars are not built yet (`loomlab build` fetches Maven and builds them)"
+	} else if !haveMaven() {
+		facts.NoMaven = "no Maven is on the PATH and the jars are not built yet (`loomlab build` fetches Maven and builds them)"
 	}
 	return facts
 }
@@ -71,6 +74,36 @@ func haveMaven() bool {
 
 // prepareApps builds the jars that the plan's apps need, or finds them built.
 func prepareApps(ctx context.Context, plan *lab.Plan, jdks []lab.JDK, progress io.Writer) error {
+	builds, err := appBuilds(ctx, plan, jdks)
+	if err != nil {
+		return err
+	}
+	for _, b := range builds {
+		b.options.Log = func(line string) { fmt.Fprintln(progress, line) }
+		began := time.Now()
+		apps, err := lab.BuildApps(ctx, b.options)
+		if err != nil {
+			return err
+		}
+		if took := time.Since(began); took > time.Second {
+			fmt.Fprintf(progress, "built in %.0f s\n", took.Seconds())
+		}
+		for _, sut := range b.suts {
+			sut.Apps = apps.Dir
+		}
+	}
+	return nil
+}
+
+// appBuild is one call of Maven, for all SUTs whose apps it can make.
+type appBuild struct {
+	options lab.BuildOptions
+	suts    []*lab.PlannedSUT
+}
+
+// appBuilds are the builds that the plan needs: one for each Boot version and JDK.
+func appBuilds(ctx context.Context, plan *lab.Plan, jdks []lab.JDK) ([]*appBuild, error) {
+	var builds []*appBuild
 	for i := range plan.SUTs {
 		sut := &plan.SUTs[i]
 		if !sut.NeedsApps() {
@@ -78,20 +111,24 @@ func prepareApps(ctx context.Context, plan *lab.Plan, jdks []lab.JDK, progress i
 		}
 		compiler, err := compilerFor(ctx, jdks, sut.SUT.JDK)
 		if err != nil {
-			return fmt.Errorf("%s: %w", sut.Name, err)
+			return nil, fmt.Errorf("%s: %w", sut.Name, err)
 		}
-		options := lab.BuildOptions{Boot: sut.Boot, JDK: compiler, Log: func(line string) { fmt.Fprintln(progress, line) }}
-		began := time.Now()
-		apps, err := lab.BuildApps(ctx, options)
-		if err != nil {
-			return err
+		at := slices.IndexFunc(builds, func(b *appBuild) bool {
+			return b.options.Boot == sut.Boot && b.options.JDK.Home == compiler.Home
+		})
+		if at < 0 {
+			at = len(builds)
+			builds = append(builds, &appBuild{options: lab.BuildOptions{Apps: []string{}, Boot: sut.Boot, JDK: compiler}})
 		}
-		if took := time.Since(began); took > time.Second {
-			fmt.Fprintf(progress, "built in %.0f s\n", took.Seconds())
+		b := builds[at]
+		b.suts = append(b.suts, sut)
+		for _, name := range lab.AppsOf(sut.SUT) {
+			if !slices.Contains(b.options.Apps, name) {
+				b.options.Apps = append(b.options.Apps, name)
+			}
 		}
-		sut.Apps = apps.Dir
 	}
-	return nil
+	return builds, nil
 }
 
 // checkOut fails when the run directory could not be made, before minutes are

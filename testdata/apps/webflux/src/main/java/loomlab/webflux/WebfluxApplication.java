@@ -3,6 +3,7 @@ package loomlab.webflux;
 import org.springframework.beans.factory.annotation.Value;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.http.client.reactive.ClientHttpConnectorBuilder;
 import org.springframework.context.annotation.Bean;
 import org.springframework.web.reactive.function.client.WebClient;
@@ -10,6 +11,7 @@ import reactor.netty.http.client.HttpClient;
 import reactor.netty.resources.ConnectionProvider;
 
 @SpringBootApplication(scanBasePackages = "loomlab")
+@EnableConfigurationProperties(ServerOptions.class)
 public class WebfluxApplication {
 
     public static void main(String[] args) {

@@ -1,0 +1,47 @@
+package lab
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"loomlab/lab/record"
+)
+
+// AppsOf are the names of the apps that s runs from: its own, and those whose
+// folders its command line mentions, as {{apps}}/mvc/lib does. A mention that names
+// no folder may mean any of them. Empty: it needs the tools at most.
+func AppsOf(s record.SUT) []string {
+	names := []string{}
+	if s.App != "" {
+		names = append(names, s.App)
+	}
+	words := slices.Concat(s.Command, s.Args, slices.Sorted(maps.Values(s.Env)))
+	for _, word := range words {
+		for _, rest := range strings.Split(word, "{{apps}}")[1:] {
+			folder, _, _ := strings.Cut(strings.TrimPrefix(rest, "/"), "/")
+			switch {
+			case slices.Contains(AppNames, folder):
+				names = append(names, folder)
+			case folder != toolsFolder:
+				return AppNames
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// lookForApps decides that no app can run where one of them is neither built nor
+// can be: the others beside its stand-in would be a comparison of two worlds.
+func (p *Plan) lookForApps(opts Options) {
+	if p.Facts.NoApps != "" || p.Facts.NoMaven == "" {
+		return
+	}
+	for _, s := range p.Experiment.SUTs {
+		s.JDK, s.Boot = override(s.JDK, opts.JDK), override(s.Boot, opts.Boot)
+		if len(AppsOf(s)) > 0 && (p.Facts.FindApps == nil || p.Facts.FindApps(s) == "") {
+			p.Facts.NoApps = p.Facts.NoMaven
+		}
+	}
+}

@@ -1,0 +1,49 @@
+package lab
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// walkSources calls f for every source file, in the order of their names.
+func walkSources(sources fs.FS, f func(path string, content []byte) error) error {
+	return fs.WalkDir(sources, "apps", func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && entry.Name() == "target":
+			return fs.SkipDir // left by a build in place
+		case entry.IsDir():
+			return nil
+		}
+		content, err := fs.ReadFile(sources, path)
+		if err != nil {
+			return err
+		}
+		return f(strings.TrimPrefix(path, "apps/"), content)
+	})
+}
+
+func hashSources(sources fs.FS) (string, error) {
+	sum := sha256.New()
+	err := walkSources(sources, func(path string, content []byte) error {
+		fmt.Fprintf(sum, "%d %s %d ", len(path), path, len(content))
+		sum.Write(content)
+		return nil
+	})
+	return fmt.Sprintf("%x", sum.Sum(nil)[:6]), err
+}
+
+func copySources(sources fs.FS, dir string) error {
+	return walkSources(sources, func(path string, content []byte) error {
+		file := filepath.Join(dir, path)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return err
+		}
+		return os.WriteFile(file, content, 0o644)
+	})
+}
