@@ -8,7 +8,7 @@ import org.springframework.context.annotation.Configuration;
 
 /** The connection to lab.Hello at lab.grpc (host:port). It is made by the first call. */
 @Configuration(proxyBeanMethods = false)
-class HelloChannel {
+class GrpcConfiguration {
 
     /** Answers are handed over on Netty's thread: what waits for them, a blocking stub or a Mono, never blocks there. */
     @Bean(destroyMethod = "shutdownNow")
