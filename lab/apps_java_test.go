@@ -120,7 +120,7 @@ func startApp(t *testing.T, jdk JDK, app App, downstream string, args ...string)
 		}
 	})
 	url := fmt.Sprintf("http://127.0.0.1:%d", port)
-	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		if resp, err := http.Get(url + "/hello"); err == nil {
 			resp.Body.Close()
 			return url
