@@ -18,7 +18,6 @@ var infoRows = map[string]string{
 	"client_factory":             record.LimitClient,
 	"client_pool":                record.LimitClientPool,
 	"client_pending":             record.LimitClientPending,
-	"db_pool":                    record.LimitDBPool,
 	"client_http_version":        record.LimitClientVersion,
 	"client_executor":            record.LimitClientExecutor,
 	"netty_loops":                record.LimitLoops,
