@@ -1,7 +1,10 @@
 package evloop
 
 import (
+	"errors"
+	"net"
 	"net/netip"
+	"syscall"
 	"testing"
 	"time"
 
@@ -124,4 +127,34 @@ func TestBusyConnectionLetsOthersIn(t *testing.T) {
 	}
 	close(stop)
 	<-flooded
+}
+
+// A connection that breaks while the handler waits with its answer to a
+// half-closed client, or does not want to read, is reported all the same.
+func TestBreakIsSeenWithoutReading(t *testing.T) {
+	ended, failed := make(chan struct{}, 1), make(chan error, 1)
+	h := &scripted{
+		data:   func(c *Conn, _ []byte) { c.PauseRead(); ended <- struct{}{} },
+		eof:    func(*Conn) { ended <- struct{}{} },
+		failed: func(_ *Conn, err error) { failed <- err },
+	}
+	addr, _ := serve(t, "epoll", h)
+	for name, quiet := range map[string]func(c *net.TCPConn){
+		"half-closed": func(c *net.TCPConn) { c.CloseWrite() },
+		"paused":      func(c *net.TCPConn) { c.Write([]byte("x")) },
+	} {
+		c := dial(t, addr)
+		quiet(c)
+		receive(t, ended)
+		if name == "paused" { // what comes now is not read
+			c.Write([]byte("y"))
+			time.Sleep(20 * time.Millisecond)
+		}
+		c.SetLinger(0)
+		c.Close()
+		// A FIN that was taken already leaves nothing to reset but the pipe.
+		if err := receive(t, failed); !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, syscall.EPIPE) {
+			t.Errorf("%s: Failed brought %v", name, err)
+		}
+	}
 }

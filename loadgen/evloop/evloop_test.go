@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -264,6 +265,49 @@ func TestDueIsNeverEarlyAndComes(t *testing.T) {
 		}
 		loop.Stop()
 		receive(t, ended)
+	})
+}
+
+// counted counts how often the loop goes round.
+type counted struct {
+	scripted
+	rounds atomic.Int64
+}
+
+func (h *counted) Due(now clock.Time) clock.Time {
+	h.rounds.Add(1)
+	return h.scripted.Due(now)
+}
+
+// A loop with nothing to do does nothing: it waits in the kernel.
+func TestIdleLoopSleeps(t *testing.T) {
+	eachKind(t, func(t *testing.T, kind string) {
+		loop, err := New(kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := &counted{scripted: scripted{loop: loop, data: echo}}
+		ln, err := loop.Listen(netip.MustParseAddrPort("127.0.0.1:0"), 0, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- loop.Run(h) }()
+		c := dial(t, ln.Addr())
+		c.Write([]byte("x"))
+		if _, err := io.ReadFull(c, make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(600 * time.Millisecond) // until it has noticed that nothing comes
+		before := h.rounds.Load()
+		time.Sleep(100 * time.Millisecond)
+		if n := h.rounds.Load() - before; n > 2 {
+			t.Errorf("an idle loop went round %d times in 100 ms", n)
+		}
+		loop.Stop()
+		if err := receive(t, ended); err != nil {
+			t.Error(err)
+		}
 	})
 }
 
