@@ -167,6 +167,7 @@ func (c *checker) sut(path string, s *record.SUT) {
 	if s.Calls != nil {
 		c.notNegative(path+".calls", *s.Calls)
 	}
+	c.notNegative(path+".fanout", float64(s.Fanout))
 	if s.Ready.Path != "" {
 		if problem := checkPath(s.Ready.Path); problem != "" {
 			c.add(path+".ready.path", "%q: %s", s.Ready.Path, problem)

@@ -2,7 +2,10 @@ package lab
 
 import (
 	"fmt"
+	"maps"
+	"regexp"
 	"slices"
+	"strings"
 
 	"loomlab/lab/record"
 )
@@ -13,7 +16,7 @@ const maxRate = 10_000_000
 // exclusive are the keys of a load that cannot stand together.
 var exclusive = [][2]string{
 	{"duration", "requests"}, {"connections", "rate"}, {"path", "targets"},
-	{"command", "engine"}, {"command", "no_keepalive"}, {"command", "targets"},
+	{"command", "engine"}, {"command", "headers"}, {"command", "no_keepalive"}, {"command", "targets"},
 }
 
 // load checks the experiment's load, or a SUT's own, at path.
@@ -35,6 +38,7 @@ func (c *checker) load(path string, l *record.Load) {
 	c.positive(at("duration"), l.Duration)
 	c.requests(path, l)
 	c.positive(at("timeout"), l.Timeout)
+	c.headers(at("headers"), l.Headers)
 	c.warmup(at("warmup"), l)
 	c.targets(at("targets"), l)
 	c.loadCommand(at("command"), l)
@@ -64,6 +68,17 @@ func (c *checker) warmup(path string, l *record.Load) {
 	}
 	if w.Min > w.Max && !c.mistaken(path) {
 		c.add(path, "a warm-up of at least %v and at most %v; max must not be less than min", w.Min, w.Max)
+	}
+}
+
+// headerName is a token of RFC 9110, 5.6.2.
+var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
+
+func (c *checker) headers(path string, headers map[string]string) {
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		if at := path + "." + name; c.has(at) && !c.mistaken(at) && (!headerName.MatchString(name) || strings.ContainsAny(headers[name], "\r\n\x00")) {
+			c.add(at, "%q is no header of a request", name+": "+headers[name])
+		}
 	}
 }
 

@@ -194,7 +194,7 @@ func (p *Plan) ceilings(s PlannedSUT, connections int) []record.Ceiling {
 	if s.Downstream != nil {
 		delay = time.Duration(s.Downstream.Delay)
 	}
-	return Ceilings(connections, s.Limits, s.Calls, delay)
+	return Ceilings(connections, s.Limits, s.InTurn(s.Calls), delay)
 }
 
 func (e Estimate) String() string { return between(e.Min.Round(time.Second), e.Max.Round(time.Second)) }

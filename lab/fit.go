@@ -92,10 +92,18 @@ func (p *Plan) lacks(key CellKey) []Lack {
 		return nil
 	}
 	s, facts := p.sut(key.SUT), p.Facts
-	if s.Netns != nil {
-		facts.LocalPorts = netnsPorts(s.Netns)
+	needs := p.rungNeeds(s, key.Connections)
+	if s.Netns == nil {
+		return needs.lacks(key.Connections, facts)
 	}
-	return p.rungNeeds(s, key.Connections).lacks(key.Connections, facts)
+	facts.LocalPorts = netnsPorts(s.Netns)
+	lacks := needs.lacks(key.Connections, facts)
+	for i := range lacks {
+		if lacks[i].What == "local ports" { // the machine's own range is another
+			lacks[i].Remedy = "widen net.ipv4.ip_local_port_range under netns: in the experiment file"
+		}
+	}
+	return lacks
 }
 
 // nearestFit is the highest number of connections below the cell's that fits, in

@@ -391,7 +391,7 @@ func (f *fork) ceilings(c record.Cell) []record.Ceiling {
 	if delay > 0 && c.Downstream != nil && c.Downstream.LatenessMS != nil {
 		delay += time.Duration(c.Downstream.LatenessMS.Mean * float64(time.Millisecond))
 	}
-	found := Ceilings(c.Connections, f.sut.Limits, f.calls(c), delay)
+	found := Ceilings(c.Connections, f.sut.Limits, f.sut.InTurn(f.calls(c)), delay)
 	if found == nil {
 		found = []record.Ceiling{}
 	}

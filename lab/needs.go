@@ -57,7 +57,7 @@ func (p *Plan) rungNeeds(s *PlannedSUT, connections int) Needs {
 	n := Needs{LoadFDs: connections + ownFDs, LocalPorts: connections + p.timeWait(s, connections)}
 	n.LoadBytes = tierBytes + int64(connections)*connectionBytes
 	if s.Downstream != nil {
-		out = within(in, s.Limits.Workers, s.Limits.ClientPool)
+		out = within(within(in, s.Limits.Workers)*max(1, s.Fanout), s.Limits.ClientPool)
 		n.DownstreamFDs = out + ownFDs
 		n.DownstreamBytes = tierBytes + int64(out)*connectionBytes
 		n.ListenPorts++

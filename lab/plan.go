@@ -258,7 +258,7 @@ func (s *PlannedSUT) standIn() {
 	s.Kind = KindStandin
 	s.Env = nil
 	s.Limits = record.Limits{Workers: s.Standin.Workers}
-	s.Calls = nil
+	s.Calls, s.Fanout = nil, 0
 	if s.Downstream != nil {
 		one := 1.0
 		s.Calls = &one

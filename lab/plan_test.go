@@ -361,3 +361,30 @@ func TestPlacesOfASUT(t *testing.T) {
 		t.Errorf("two namespaces: %v", err)
 	}
 }
+
+func TestHeadersAndFanout(t *testing.T) {
+	const file = "name: a\ndownstream: {delay: 100ms}\nload: {connections: [200], headers: {X-B: b, Connection: keep-alive}}\nsuts: [{name: s, command: [x, '{{port}}'], calls: 100, fanout: 50}]\n"
+	exp, err := Parse("a.yaml", []byte(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := NewPlan(exp, Options{}, Facts{FDLimit: 9999})
+	if err != nil {
+		t.Fatal(err)
+	}
+	argv := strings.Join(plan.EngineArgv(plan.SUTs[0], "http://127.0.0.1:1", record.Rung{Connections: 200}, false), " ")
+	if !strings.Contains(argv, "-H Connection: keep-alive -H X-B: b") {
+		t.Errorf("headers: %s", argv)
+	}
+	if c := plan.ceilings(plan.SUTs[0], 200); len(c) != 1 || c[0].PerS != 1000 { // two turns of 100 ms
+		t.Errorf("ceilings %+v", c)
+	}
+	if why := plan.Unfit(plan.Cells[0]); why != "200 connections need 10456 descriptors in the SUT, which may open 9999; 190 would fit" {
+		t.Errorf("200 connections with 50 calls each at once: %s", why)
+	}
+	for bad, want := range map[string]string{"'X B': b": `"X B: b" is no header of a request`, "X: \"a\\r\\nb\"": "is no header of a request"} {
+		if _, err := Parse("a.yaml", []byte(strings.Replace(file, "X-B: b", bad, 1))); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}

@@ -134,6 +134,6 @@ func cloneExperiment(e *record.Experiment) record.Experiment {
 }
 
 func cloneLoad(l record.Load) record.Load {
-	l.Connections, l.Rate = slices.Clone(l.Connections), slices.Clone(l.Rate)
+	l.Connections, l.Rate, l.Headers = slices.Clone(l.Connections), slices.Clone(l.Rate), maps.Clone(l.Headers)
 	return l
 }

@@ -3,6 +3,7 @@ package lab
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -80,6 +81,9 @@ func (p *Plan) EngineArgv(s PlannedSUT, base string, rung record.Rung, hold bool
 	}
 	if l.Engine != "" {
 		argv = append(argv, "--engine", l.Engine)
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.Headers)) {
+		argv = append(argv, "-H", name+": "+l.Headers[name])
 	}
 	if l.NoKeepAlive {
 		argv = append(argv, "--no-keepalive")

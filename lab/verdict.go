@@ -14,7 +14,7 @@ import (
 type evidence struct {
 	delay  time.Duration // nominal, of one call of the downstream; 0: there is none
 	varied bool          // the downstream is told to vary it, or to fail
-	calls  *float64      // downstream calls per request; nil: unknown
+	calls  *float64      // downstream calls per request, those at once as one; nil: unknown
 	// account is the downstream's, over about the window; nil: none.
 	account *record.DownstreamStats
 	limits  record.Limits // declared, or told by the SUT; 0: none known
@@ -30,7 +30,7 @@ var verdictRules = []func(*figures) *record.Verdict{
 	outOfMemory, thrashing, localPorts, downstreamConnections, connectionCap, acceptQueue,
 	downstreamFaults, downstreamCloses, manyErrors, collecting,
 	databaseCPU, databasePool, databaseWorkers,
-	declaredPool, downstreamSlow, clientLimited, blockedLoop, hiddenPool, oneAtATime, delayedACK,
+	declaredPool, heldThreads, downstreamSlow, clientLimited, blockedLoop, hiddenPool, oneAtATime, delayedACK,
 	engineBusy, engineStarved, ownCPU, hotThread, machineCPU, downstreamStarved, sutWaits,
 }
 
@@ -61,7 +61,7 @@ type figures struct {
 	ok      float64 // per second
 	bad     float64 // share of the outcomes
 	latency float64 // mean, of an ok answer
-	served  float64 // of a request in the downstream, all its calls together
+	served  float64 // of a request in the downstream, all its calls together, and in what holds it besides
 	flight  float64 // mean number in flight in the downstream
 	peak    float64 // its highest second
 	sut     tierFigures
@@ -103,6 +103,7 @@ func figuresOf(c record.Cell, about evidence) *figures {
 			f.served = *g.ServedMS / 1e3 * *about.calls
 		}
 	}
+	f.served += about.limits.Held.Seconds()
 	f.sut, f.load, f.down = f.tier(record.TierSUT), f.tier(record.TierLoad), f.tier(record.TierDownstream)
 	f.db = f.tier(record.TierPostgres)
 	if d := c.Database; d != nil {

@@ -58,12 +58,28 @@ func declaredPool(f *figures) *record.Verdict {
 	return v
 }
 
+// heldThreads: worker threads are held by what requests wait for besides the
+// downstream. No gauge shows that, but how long it takes is declared.
+func heldThreads(f *figures) *record.Verdict {
+	l := f.about.limits
+	limit := float64(l.Workers)
+	if l.Held == 0 || f.flight > 0 || limit == 0 || limit > 0.97*f.n || f.sutFull() || f.bad >= manyBad {
+		return nil
+	}
+	reached := f.ok * f.served / limit
+	if reached < nearlyAll {
+		return nil
+	}
+	return &record.Verdict{Kind: record.VerdictWorkerThreads, Sure: reached >= 0.95 && !f.engineSuspect(), Evidence: f.utilisation(),
+		Text: fmt.Sprintf("%d worker threads are the limit. %s/s is %s%s.", l.Workers, number(f.ok), f.ratio(limit, "worker threads"), f.queue(limit))}
+}
+
 // late is by how much a call of the downstream takes longer than its nominal delay.
 func (f *figures) late() float64 {
 	if f.about.calls == nil || *f.about.calls <= 0 || f.about.delay == 0 {
 		return 0
 	}
-	return f.served / *f.about.calls - f.about.delay.Seconds()
+	return (f.served-f.about.limits.Held.Seconds()) / *f.about.calls - f.about.delay.Seconds()
 }
 
 // downstreamSlow: nearly all of a request's time is the downstream's, and that

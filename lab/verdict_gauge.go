@@ -158,6 +158,7 @@ func (f *fork) evidence(c record.Cell, account *record.DownstreamStats) evidence
 		}
 		about.calls = &calls
 	}
+	about.calls = f.sut.InTurn(about.calls)
 	fs := probes.NewFS("/")
 	tiers := map[string]*tier{record.TierSUT: f.app, record.TierDownstream: f.down}
 	if f.db != nil {

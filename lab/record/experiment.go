@@ -126,9 +126,11 @@ type SUT struct {
 	JVM     []string          `yaml:"jvm" json:"jvm,omitempty"`
 	Args    []string          `yaml:"args" json:"args,omitempty"`
 	Calls   *float64          `yaml:"calls" json:"calls,omitempty"` // downstream calls per request; null: measured
-	Ready   Ready             `yaml:"ready" json:"ready"`
-	Limits  Limits            `yaml:"limits" json:"limits"`
-	Standin *Standin          `yaml:"standin" json:"standin,omitempty"`
+	// Fanout is how many of its calls a request makes at once; 0: one after the other.
+	Fanout  int      `yaml:"fanout" json:"fanout,omitempty"`
+	Ready   Ready    `yaml:"ready" json:"ready"`
+	Limits  Limits   `yaml:"limits" json:"limits"`
+	Standin *Standin `yaml:"standin" json:"standin,omitempty"`
 	// Downstream replaces the experiment's. Resolved, it is what this SUT gets
 	// in front of it; null is none.
 	Downstream *Downstream `yaml:"downstream" json:"downstream"`
@@ -140,6 +142,16 @@ type SUT struct {
 	// Load is this SUT's own, complete: what its file leaves out is as in the
 	// experiment's. Null: the experiment's.
 	Load *Load `yaml:"load" json:"load,omitempty"`
+}
+
+// InTurn is how many calls of the downstream a request waits for, one after the
+// other, of all calls that it makes; nil where those are not known.
+func (s *SUT) InTurn(calls *float64) *float64 {
+	if calls == nil || s.Fanout < 2 {
+		return calls
+	}
+	turns := *calls / float64(s.Fanout)
+	return &turns
 }
 
 // Ready says when a SUT counts as started: path answers status within timeout.

@@ -20,10 +20,12 @@ type Load struct {
 	Duration Duration `yaml:"duration" json:"duration"`
 	Requests int64    `yaml:"requests" json:"requests,omitempty"`
 	// Targets are several paths in place of Path, mixed by weight.
-	Targets     []Target `yaml:"targets" json:"targets,omitempty"`
-	Timeout     Duration `yaml:"timeout" json:"timeout"`
-	Engine      string   `yaml:"engine" json:"engine,omitempty"`             // event loop of the load engine; "": the best here
-	NoKeepAlive bool     `yaml:"no_keepalive" json:"no_keepalive,omitempty"` // a connection for every request
+	Targets []Target `yaml:"targets" json:"targets,omitempty"`
+	Timeout Duration `yaml:"timeout" json:"timeout"`
+	Engine  string   `yaml:"engine" json:"engine,omitempty"` // event loop of the load engine; "": the best here
+	// Headers are sent with every request, in place of our own of the same name.
+	Headers     map[string]string `yaml:"headers" json:"headers,omitempty"`
+	NoKeepAlive bool              `yaml:"no_keepalive" json:"no_keepalive,omitempty"` // a connection for every request
 	// Command is a load generator of somebody else's in place of our engine, with
 	// placeholders such as {{url}} and {{connections}}. It prints one JSON object.
 	Command []string `yaml:"command" json:"command,omitempty"`
