@@ -21,7 +21,7 @@ import (
 // Bounds of a round.
 const (
 	comesWithin  = 40 * time.Second // the process that a fault strikes; a JVM takes a while on a busy machine
-	momentWithin = 4 * time.Second  // after that, at random
+	momentWithin = 8 * time.Second  // after that, at random
 	endsWithin   = 2 * time.Minute  // the run, after the fault
 	goneWithin   = 5 * time.Second  // what an orchestrator leaves that was killed
 	diskSize     = "size=4m"
@@ -209,6 +209,9 @@ func (r *round) strikeSomewhere(ctx context.Context) {
 	if !r.late {
 		r.awaitTarget(ctx, comesWithin)
 		r.sleep(ctx, r.upTo(momentWithin))
+		if r.target == orchestrator { // which is there from the beginning
+			r.sleep(ctx, r.upTo(momentWithin))
+		}
 	}
 	pid := r.awaitTarget(ctx, comesWithin)
 	if pid == 0 {

@@ -255,7 +255,7 @@ func (f *fork) firstRequest(ctx context.Context, begin *record.Start) error {
 	sent := time.Now()
 	status, body, err := f.prober.get(ctx, f.sut.Path, time.Duration(f.load().Timeout))
 	if err != nil {
-		return fmt.Errorf("the first request to %s got no answer: %w", f.sut.Path, err)
+		return f.diedOr(fmt.Errorf("the first request to %s got no answer: %w", f.sut.Path, err))
 	}
 	if len(body) > 200 {
 		body = body[:200]
@@ -265,6 +265,17 @@ func (f *fork) firstRequest(ctx context.Context, begin *record.Start) error {
 		return fmt.Errorf("GET %s answered %d, so there is nothing to measure: %s", f.sut.Path, status, excerpt(body))
 	}
 	return nil
+}
+
+// diedOr is err, or that the SUT has died, which is then the reason of it. The news
+// may come a moment after a connection was refused.
+func (f *fork) diedOr(err error) error {
+	select {
+	case <-f.app.ended():
+		return fmt.Errorf("the SUT %s before its first request was answered%s", f.app.cause(), f.app.lastWords())
+	case <-time.After(500 * time.Millisecond):
+		return err
+	}
 }
 
 // jvm describes the JVM of a fork; nil where there is none.
