@@ -67,7 +67,7 @@ func (m mavenRun) run(ctx context.Context, logPath string) error {
 	if !onPath {
 		maven = "the Maven wrapper"
 	}
-	argv = append(argv, "--batch-mode", "--no-transfer-progress", "-Dstyle.color=never")
+	argv = append(argv, "--batch-mode", "--no-transfer-progress", "--strict-checksums", "-Dstyle.color=never")
 	argv = append(argv, m.args...)
 	m.log(fmt.Sprintf(m.announce, maven))
 
