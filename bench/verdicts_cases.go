@@ -173,6 +173,9 @@ func jarGroups(binary string) []group {
 		{head: warm(500), lacks: lacks, cases: one("jar: a heap of 40 MB", "app: mvc, args: ['--spring.threads.virtual.enabled=true'], jvm: [-Xmx40m, '-XX:+UseSerialGC']", "memory")},
 		{head: cold, lacks: lacks, cases: one("jar: JIT not finished", "app: webflux, jvm: [-Xmx512m]", "cpu", "unknown")},
 		{head: strings.Replace(warm(300), "50ms", "20ms", 1) + "\nplace: {sut: 'cpus:0', load: 'cpus:1', downstream: 'cpus:1'}", lacks: lacks, cases: one("jar: one CPU", "app: webflux, jvm: [-Xmx512m]", "cpu")},
+		{head: warm(100), lacks: lacks, cases: func(r *rand.Rand) []labelled {
+			return []labelled{{"jar: blocked event loop", fmt.Sprintf("app: webflux, path: '/blocked?ms=%d', calls: 0, jvm: [-Xmx512m]", drawn{r}.between(15, 60)), []string{"blocked-event-loop"}}}
+		}},
 		{head: warm(100), lacks: lacks, cases: one("jar: Tomcat closes every 100", "app: mvc, args: ['--spring.threads.virtual.enabled=true'], jvm: [-Xmx512m]", "client-limited")},
 	}
 }
