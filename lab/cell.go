@@ -215,7 +215,7 @@ func (w *window) line(b []byte) {
 
 // sample follows one second of load: the series always, the warm-up until it is over.
 func (w *window) sample(e record.LoadEvent) {
-	w.f.watch.report(func(p *record.Point) { p.Tier, p.Load = "load", e.Sample })
+	w.f.watch.report(func(p *record.Point) { p.Tier, p.At, p.Load = record.TierLoad, e.At, e.Sample })
 	if !w.job.warm || !w.warmedAt.IsZero() || e.Sample.Phase != "warmup" {
 		return
 	}

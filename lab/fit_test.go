@@ -150,3 +150,4 @@ func (silent) Phase(string)       {}
 func (silent) Start(record.Start) {}
 func (silent) Cell(record.Cell)   {}
 func (silent) Warn(string)        {}
+func (silent) Point(record.Point) {}

@@ -55,7 +55,10 @@ type fork struct {
 // that fails leaves a fork that is broken, with the reason; the error is for
 // what stops the whole run.
 func (l *lab) open(ctx context.Context, t turn) (*fork, error) {
-	f := l.newFork(t.sut, t.fork, func(p record.Point) { _ = l.dir.AppendPoint(p) }) // a lost point of a series is no reason to stop
+	f := l.newFork(t.sut, t.fork, func(p record.Point) {
+		_ = l.dir.AppendPoint(p) // a lost point of a series is no reason to stop
+		l.observer.Point(p)
+	})
 	f.resumed = t.resumed
 	begin := record.Start{SUT: f.sut.Name, Fork: f.n, Kind: f.sut.Kind, Env: f.sut.Env, Resumed: t.resumed || l.startedBefore(t)}
 	l.observer.Phase(fmt.Sprintf("%s: starting", f.sut.Name))

@@ -20,6 +20,7 @@ type Observer interface {
 	Start(record.Start)  // a SUT is ready, or failed to become so
 	Cell(record.Cell)    // a cell has ended, and is on disk
 	Warn(message string) // something worth a line that stops nothing
+	Point(record.Point)  // a second of a tier; from other goroutines than the rest, and it must not wait
 }
 
 // Run executes plan into dir and returns the finished record. Every cell is on

@@ -131,6 +131,7 @@ func conduct(ctx context.Context, c *cli.Context, plan *lab.Plan, dir *record.Di
 	tty, width := report.Terminal(c.App.ErrWriter)
 	view := report.NewLive(c.App.ErrWriter, tty && !c.Bool("quiet"), width, plan.Experiment)
 	view.Before(run.Starts, plan.Before)
+	view.Expect(len(plan.Cells), (plan.Estimate.Min+plan.Estimate.Max)/2)
 	_, runErr := lab.Run(ctx, plan, dir, run, view)
 	view.Done()
 	closeErr := dir.Close()
@@ -142,6 +143,7 @@ func conduct(ctx context.Context, c *cli.Context, plan *lab.Plan, dir *record.Di
 	if err := showRun(c, saved, dir.Path()); err != nil {
 		return failedf("%w", err)
 	}
+	writeRunPage(c, saved, dir.Path())
 	switch status := stopped.status(); {
 	case status != 0:
 		return &statusError{code: status}

@@ -39,6 +39,20 @@ func writeHlogCell(w io.Writer, started time.Time, c *Cell) error {
 	return err
 }
 
+// WriteHlog writes the latencies of every cell as an HdrHistogram log, a
+// tag each: the run's latency.hlog, also of a run that was kept as a document.
+func (s *Saved) WriteHlog(w io.Writer) error {
+	if err := writeHlogHead(w, s.Run.Started); err != nil {
+		return err
+	}
+	for i := range s.Cells {
+		if err := writeHlogCell(w, s.Run.Started, &s.Cells[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // tag names the cell where commas and blanks are not allowed.
 func (c *Cell) tag() string {
 	name := strings.Map(func(r rune) rune {

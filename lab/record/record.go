@@ -165,12 +165,15 @@ type Verdict struct {
 
 // Point is one line of series.jsonl.
 type Point struct {
-	SUT         string          `json:"sut"`
-	Fork        int             `json:"fork"`
-	Connections int             `json:"connections"`
-	Round       int             `json:"round"`
-	Phase       string          `json:"phase"` // warmup, lead-in, window, drain, settle
-	Tier        string          `json:"tier"`
+	SUT         string `json:"sut"`
+	Fork        int    `json:"fork"`
+	Connections int    `json:"connections"`
+	Round       int    `json:"round"`
+	Phase       string `json:"phase"` // warmup, lead-in, window, drain, settle
+	Tier        string `json:"tier"`
+	// At is when a second of load ended, on the clock of [probes.Sample]; 0 where
+	// the sample has its own, and in records of before.
+	At          float64         `json:"at,omitempty"`
 	Sample      *probes.Sample  `json:"sample,omitempty"`
 	Load        *loadgen.Sample `json:"load,omitempty"`
 	InFlight    *int64          `json:"in_flight,omitempty"`     // downstream's gauge

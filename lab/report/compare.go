@@ -26,6 +26,9 @@ type Comparison struct {
 	Cells      []ComparedCell `json:"cells"`
 	Means      []Mean         `json:"geometric_means"`
 	Legend     []string       `json:"legend"`
+
+	sides [2]Side // what it was made of, for pictures
+	pairs []sutPair
 }
 
 // ComparedCell is one SUT on one rung, on both sides.
@@ -93,7 +96,7 @@ func Compare(old, new Side, ignore []string) (*Comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Comparison{Old: old.Name, New: new.Name, Conditions: conditions}
+	c := &Comparison{Old: old.Name, New: new.Name, Conditions: conditions, sides: [2]Side{old, new}, pairs: pairs}
 	for _, side := range []struct {
 		word string
 		Side

@@ -14,7 +14,7 @@ import (
 )
 
 // CompareFormats are the names that [WriteComparison] takes, the default first.
-var CompareFormats = []string{"table", "markdown", "csv", "json"}
+var CompareFormats = []string{"table", "markdown", "csv", "json", "html"}
 
 // WriteComparison renders a comparison in a format; the options concern "table" only.
 func WriteComparison(w io.Writer, format string, c *Comparison, o TextOptions) error {
@@ -27,6 +27,8 @@ func WriteComparison(w io.Writer, format string, c *Comparison, o TextOptions) e
 		return compareCSV(w, c)
 	case "json":
 		return compareJSON(w, c)
+	case "html":
+		return compareHTML(w, c)
 	}
 	return fmt.Errorf("unknown format %q; there are %s", format, strings.Join(CompareFormats, ", "))
 }

@@ -48,6 +48,17 @@ func (e *explainer) sut(name string, cells []*record.Cell) {
 		fmt.Fprintf(e.w, "\n%s: not measured\n", escape(name))
 		return
 	}
+	for _, group := range byVerdict(cells) {
+		kind := ""
+		if group[0].Verdict != nil {
+			kind = group[0].Verdict.Kind
+		}
+		e.windows(name, kind, group, len(cells))
+	}
+}
+
+// byVerdict groups windows by the kind of their verdict, the commonest first.
+func byVerdict(cells []*record.Cell) [][]*record.Cell {
 	byKind := map[string][]*record.Cell{}
 	for _, c := range cells {
 		kind := ""
@@ -62,9 +73,11 @@ func (e *explainer) sut(name string, cells []*record.Cell) {
 		}
 		return strings.Compare(a, b)
 	})
+	var groups [][]*record.Cell
 	for _, kind := range kinds {
-		e.windows(name, kind, byKind[kind], len(cells))
+		groups = append(groups, byKind[kind])
 	}
+	return groups
 }
 
 // windows explains those with one verdict; the first of them gives the figures.

@@ -10,13 +10,15 @@ import (
 	"sync"
 	"time"
 
+	"github.com/vbauerster/mpb/v8"
 	"golang.org/x/term"
 
 	"loomlab/lab/record"
 )
 
 // Live shows a run while it goes on. On a terminal a small table fills in place,
-// with the current activity beneath it; elsewhere each event is one plain line.
+// beneath it the tiers, the last seconds and the progress of the whole run, drawn
+// anew once a second and at each event; elsewhere each event is one plain line.
 // Its methods may be called from several goroutines. Call [Live.Done] at the
 // end, then print the whole table.
 type Live struct {
@@ -37,6 +39,11 @@ type Live struct {
 	table      []string // drawn for this many cells in this many columns
 	tableCells int
 	tableWidth int
+
+	planned  int           // cells, for which
+	estimate time.Duration // is how long they take by the plan; 0: nobody said
+	pulse    pulse
+	bar      mpb.BarFiller
 }
 
 // NewLive starts a live view. With tty it draws with ANSI sequences in width
@@ -50,12 +57,28 @@ func NewLive(w io.Writer, tty bool, width int, exp record.Experiment) *Live {
 }
 
 func newLive(w io.Writer, tty bool, width int, exp record.Experiment, now func() time.Time) *Live {
-	l := &Live{w: w, tty: tty, width: width, now: now, done: make(chan struct{})}
+	l := &Live{w: w, tty: tty, width: width, now: now, done: make(chan struct{}), bar: mpb.BarStyle().Build()}
 	l.saved.Run.Experiment = exp
 	l.saved.Run.Status = "running"
 	l.cells = exp.Cells()
 	l.began = l.now()
 	return l
+}
+
+// Expect says how many cells the run has and how long it may take, as planned: the
+// time left is then known before the first cell has ended.
+func (l *Live) Expect(cells int, total time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cells, l.planned, l.estimate = max(cells, l.cells), cells, total
+}
+
+// Point takes a second of a tier. It never draws and never waits for a terminal:
+// who calls it is measuring.
+func (l *Live) Point(p record.Point) {
+	if l.tty {
+		l.pulse.add(&p)
+	}
 }
 
 // tick lets the time go on between events: a warm-up is silent for many seconds.
@@ -218,96 +241,4 @@ func (l *Live) size() (columns, rows int) {
 		columns = 80
 	}
 	return columns, rows
-}
-
-// view is the table so far, the progress and the current activity.
-func (l *Live) view(columns int) []string {
-	if l.table == nil || l.tableCells != len(l.saved.Cells) || l.tableWidth != columns {
-		var table bytes.Buffer
-		_ = Text(&table, Build(&l.saved), TextOptions{Width: columns, Color: true, Brief: true}) // a buffer takes everything
-		l.table = strings.Split(strings.TrimRight(table.String(), "\n"), "\n")
-		l.tableCells, l.tableWidth = len(l.saved.Cells), columns
-	}
-	lines := append(slices.Clone(l.table), "", shorten(l.progress(), columns))
-	if l.phase != "" {
-		lines = append(lines, shorten("▸ "+l.phase, columns))
-	}
-	return lines
-}
-
-// progress is how far the run is, and how long the rest may take at this pace.
-func (l *Live) progress() string {
-	elapsed := l.now().Sub(l.began)
-	done := len(l.saved.Cells)
-	text := fmt.Sprintf("%d of %d cells · %s", done, max(done, l.cells), clockTime(elapsed))
-	if rest, now := l.cells-done, done-l.before; now > 0 && rest > 0 {
-		text += fmt.Sprintf(" · about %s left", clockTime(elapsed/time.Duration(now)*time.Duration(rest)))
-	}
-	return text
-}
-
-func clockTime(d time.Duration) string {
-	s := int(d.Round(time.Second).Seconds())
-	if s >= 3600 {
-		return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
-	}
-	return fmt.Sprintf("%d:%02d", s/60, s%60)
-}
-
-func startLine(s record.Start) string {
-	name := escape(s.SUT)
-	if s.Error != "" {
-		return fmt.Sprintf("%s did not start: %s", name, onItsLines(s.Error))
-	}
-	parts := []string{"ready"}
-	if s.ReadyS != nil {
-		parts[0] = fmt.Sprintf("ready after %s s", fixed(*s.ReadyS, 2))
-	}
-	if s.JVM != nil {
-		parts = append(parts, "JDK "+escape(jvm(s.JVM)))
-	}
-	if s.IdleRSSBytes != nil {
-		parts = append(parts, fmt.Sprintf("idle RSS %d MB", *s.IdleRSSBytes>>20))
-	}
-	if f := s.FirstRequest; f != nil {
-		parts = append(parts, strings.TrimSpace(fmt.Sprintf("first request %d %s", f.Status, escape(f.Body)))+" in "+fixed(f.MS, 1)+" ms")
-	}
-	return name + ": " + strings.Join(parts, ", ")
-}
-
-// lineMetrics are what the line of a cell says, with the words after the figure.
-var lineMetrics = []struct{ name, format string }{
-	{record.Throughput, "%s/s"},
-	{"p50_ms", "p50 %s ms"},
-	{record.P99, "p99 %s ms"},
-	{"errors", "errors %s"},
-	{"sut_cpu_us", "SUT CPU %s µs/request"},
-	{"rss_mb", "RSS %s MB"},
-}
-
-func cellLine(c *record.Cell) string {
-	head := fmt.Sprintf("%s at %s, round %d", escape(c.SUT), rungTitle(c.Rung()), c.Round)
-	if c.Fork > 1 {
-		head += fmt.Sprintf(" of fork %d", c.Fork)
-	}
-	if c.Status != "ok" {
-		return head + ": " + onItsLines(statusReason(Point{Status: c.Status, Reason: orElse(c.Reason, c.Status)}))
-	}
-	var parts []string
-	for _, figure := range lineMetrics {
-		m, _ := record.MetricNamed(figure.name)
-		if v := m.Of(c); v != nil {
-			parts = append(parts, fmt.Sprintf(figure.format, number(*v, m)))
-		}
-	}
-	var kinds []string
-	for _, d := range c.Doubts {
-		if d.Metric == "" { // what concerns one figure waits for the table
-			kinds = appendNew(kinds, d.Kind)
-		}
-	}
-	if len(kinds) > 0 {
-		parts = append(parts, "doubts: "+escape(strings.Join(kinds, " ")))
-	}
-	return head + ": " + orElse(strings.Join(parts, ", "), "no figures")
 }

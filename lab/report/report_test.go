@@ -335,7 +335,7 @@ func TestRenderersSurviveNothing(t *testing.T) {
 
 func TestWriteRefusesUnknownFormats(t *testing.T) {
 	err := Write(&bytes.Buffer{}, "xml", &record.Saved{}, TextOptions{})
-	if err == nil || err.Error() != `unknown format "xml"; there are table, markdown, csv, json, bench` {
+	if err == nil || err.Error() != `unknown format "xml"; there are table, markdown, csv, json, bench, html, svg, hlog` {
 		t.Error(err)
 	}
 }

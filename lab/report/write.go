@@ -10,7 +10,7 @@ import (
 )
 
 // Formats are the names that [Write] takes, the first being the default.
-var Formats = []string{"table", "markdown", "csv", "json", "bench"}
+var Formats = []string{"table", "markdown", "csv", "json", "bench", "html", "svg", "hlog"}
 
 // CheckFormat says what is wrong with the name of a format.
 func CheckFormat(format string) error {
@@ -30,6 +30,12 @@ func Write(w io.Writer, format string, saved *record.Saved, o TextOptions) error
 		return saved.WriteJSON(w)
 	case "bench":
 		return Bench(w, saved)
+	case "html":
+		return HTML(w, saved)
+	case "svg":
+		return SVG(w, saved)
+	case "hlog":
+		return saved.WriteHlog(w)
 	case "markdown":
 		return Markdown(w, Build(saved))
 	case "csv":
