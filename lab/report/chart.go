@@ -109,17 +109,6 @@ func (c Cell) publishedMiddle() (float64, bool) {
 	return 0, false
 }
 
-// toPublished is our figure over the author's; ok is false where either is
-// missing or 0.
-func (c Cell) toPublished() (ratio float64, ok bool) {
-	ours, _, _, measured := c.middle()
-	theirs, published := c.publishedMiddle()
-	if !measured || !published || ours <= 0 || theirs <= 0 {
-		return 0, false
-	}
-	return ours / theirs, true
-}
-
 // row returns the block's row of that metric, nil without one.
 func (b *Block) row(metric string) *Row {
 	for i := range b.Rows {

@@ -48,7 +48,7 @@ func claims(results []record.ClaimResult) *Claims {
 	count := map[string]int{}
 	for _, r := range results {
 		count[r.Outcome]++
-		item := Claim{Outcome: r.Outcome, Text: escape(orElse(r.Text, r.Expr)), Expr: escape(r.Expr), Arithmetic: escape(r.Arithmetic), Reason: escape(r.Reason)}
+		item := Claim{Outcome: escape(r.Outcome), Text: escape(orElse(r.Text, r.Expr)), Expr: escape(r.Expr), Arithmetic: escape(r.Arithmetic), Reason: escape(r.Reason)}
 		for _, f := range r.Figures {
 			item.Figures = append(item.Figures, escape(claimFigure(f)))
 			for _, kind := range f.Doubts {

@@ -78,7 +78,11 @@ func (c *Comparison) headline() string {
 			forks = min(forks, row.Forks())
 			switch row.Verdict {
 			case Better, Worse, Differs:
-				text := fmt.Sprintf("%s of %s is %s", row.metric.Label, cell.title(), row.changeWords())
+				where := rungTitle(record.Rung{Connections: cell.Connections, Rate: cell.Rate})
+				if len(c.pairs) > 1 {
+					where = cell.title()
+				}
+				text := fmt.Sprintf("%s at %s is %s", row.metric.Label, where, row.changeWords())
 				shown = append(shown, text)
 			case NotShown:
 				alike++

@@ -63,8 +63,8 @@ func newFinding(saved *record.Saved, t *Table) finding {
 	for _, c := range list {
 		f.Tiles = append(f.Tiles, c.tile())
 	}
-	if line := claimsLine(saved); line != "" {
-		f.Beside = append(f.Beside, line)
+	if t.Claims != nil {
+		f.Beside = append(f.Beside, t.Claims.Summary+".")
 	}
 	return f
 }
@@ -199,24 +199,6 @@ func beside(list []contender) []string {
 		return nil
 	}
 	return []string{"Memory held at the windows' end: " + strings.Join(parts, ", ") + "."}
-}
-
-// claimsLine counts the claims by their outcome.
-func claimsLine(saved *record.Saved) string {
-	count := map[string]int{}
-	var order []string
-	for _, c := range saved.Run.Claims {
-		order = appendNew(order, c.Result)
-		count[c.Result]++
-	}
-	var parts []string
-	for _, result := range order {
-		parts = append(parts, fmt.Sprintf("%d %s", count[result], escape(orElse(result, "undecided"))))
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return "Of the author's " + plural(len(saved.Run.Claims), "claim") + ": " + strings.Join(parts, ", ") + "."
 }
 
 // heldWords name what a verdict names, as the subject of "… is the limit".

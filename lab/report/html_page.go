@@ -27,7 +27,7 @@ type page struct {
 	Matrix      []matrixRow
 	RungTitles  []string
 	Why         []whyRung
-	Claims      []claimRow
+	Claims      *Claims
 	Starts      []htmlBlock
 	Limits      []limitRow
 	Columns     []htmlColumn
@@ -64,8 +64,8 @@ func newPage(saved *record.Saved) page {
 	p := page{
 		Finding: newFinding(saved, t), Warnings: pageWarnings(saved),
 		Table: newHTMLTable(t), Ladder: c.Ladder, LadderRows: ladderRows(c.Ladder), Latency: c.Latency, Time: c.Time, TimePanels: c.Time.Panels,
-		Claims: claimRows(saved), Limits: limitRows(saved, t), Calibration: newCalibrationTable(saved), Environment: environment(saved),
-		Processes: processRows(saved), Commands: commands(saved), Legend: t.Legend,
+		Claims: t.Claims, Limits: limitRows(saved, t), Calibration: newCalibrationTable(saved), Environment: environment(saved),
+		Processes: processRows(saved), Commands: repeatCommands(saved), Legend: t.Legend,
 	}
 	p.pageFrame = pageFrame{Title: t.Title, RunID: escape(t.RunID), Status: escape(saved.Run.Status), About: t.About, Data: c}
 	p.LadderSVG = template.HTML(newLadderSVG(saved, t, c.Ladder).String()) // escaped where it is made
@@ -149,27 +149,6 @@ func ladderRows(c ladderChart) [][]string {
 			}
 			rows = append(rows, []string{fmt.Sprint(x), s.Name, text(s.Y[i]), low, text(s.Published[i])})
 		}
-	}
-	return rows
-}
-
-// claimRow is a claim of the author's and what became of it.
-type claimRow struct {
-	Text, Expr, Outcome, Why string
-	Mark                     string // ✓, ✗ or ?, so that colour alone says nothing
-}
-
-func claimRows(saved *record.Saved) []claimRow {
-	var rows []claimRow
-	for _, c := range saved.Run.Claims {
-		r := claimRow{Text: escape(orElse(c.Text, c.Expr)), Expr: escape(c.Expr), Outcome: escape(orElse(c.Result, "undecided")), Why: escape(c.Why), Mark: "?"}
-		switch r.Outcome {
-		case "confirmed":
-			r.Mark = "✓"
-		case "refuted":
-			r.Mark = "✗"
-		}
-		rows = append(rows, r)
 	}
 	return rows
 }

@@ -111,9 +111,7 @@ func newHTMLCell(c Cell, m record.Metric) htmlCell {
 			}
 		}
 	}
-	h.Published = strings.Join(c.publishedTokens(m), "  ")
-	if ratio, ok := c.toPublished(); ok {
-		h.Ratio = "× " + fixed(ratio, 2)
-	}
+	h.Published = strings.Join(c.publishedTokens(m), " ")
+	h.Ratio = strings.Join(c.ratioTokens(), " ")
 	return h
 }

@@ -140,7 +140,7 @@ func TestPageStructure(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"At 3000 connections webflux answers 8257 requests/s", "17 of 18 cells recorded", "published", "× 0.9", "200 worker threads are the limit",
+		"At 3000 connections webflux answers 8257 requests/s", "17 of 18 cells recorded", "published", "×0.9", "200 worker threads are the limit",
 		"platform threads are capped near 200 / 100 ms", "loomlab report 20260102T120000Z-article", "AMD EPYC 7B13", "the SUT was killed by signal 9",
 	} {
 		if !strings.Contains(html.UnescapeString(page), text) {
@@ -255,7 +255,8 @@ func TestPageEscapesWhatCameFromOutside(t *testing.T) {
 	run.Experiment.Title, run.ID, run.Note, run.Machine.CPU = hostileText, hostileText, hostileText, hostileText
 	run.Machine.Env = map[string]string{hostileText: hostileText}
 	run.Args = []string{"loomlab", hostileText}
-	run.Claims = append(run.Claims, record.ClaimResult{Text: hostileText, Expr: hostileText, Result: hostileText, Why: hostileText})
+	run.Claims = append(run.Claims, record.ClaimResult{Text: hostileText, Expr: hostileText, Outcome: hostileText, Reason: hostileText, Arithmetic: hostileText,
+		Figures: []record.ClaimFigure{{Figure: hostileText, Missing: hostileText, Doubts: []string{hostileText}}}})
 	run.Limits = map[string]map[string]string{run.Experiment.SUTs[0].Name: {hostileText: hostileText}}
 	run.Doubts = []record.Doubt{{Kind: hostileText, Evidence: hostileText}}
 

@@ -15,8 +15,8 @@ type command struct {
 	Line string
 }
 
-// commands are how to do a run again and how to look at it.
-func commands(saved *record.Saved) []command {
+// repeatCommands are how to do a run again and how to look at it.
+func repeatCommands(saved *record.Saved) []command {
 	run := &saved.Run
 	var list []command
 	if len(run.Args) > 0 {

@@ -28,7 +28,7 @@ const (
 	svgLabelGap         = 19.0 // between two names at the right
 	// Characters that fit, where no font can be asked: of the title, of a line of the
 	// headline, of a name at the right, of the last line.
-	svgTitleLength, svgLineLength, svgNameLength, svgFootLength = 78, 122, 25, 140
+	svgTitleLength, svgLineLength, svgNameLength, svgFootLength = 74, 104, 25, 130
 )
 
 // ladderSVG is the picture in the making.
@@ -156,7 +156,7 @@ func (s *ladderSVG) y(perS float64) float64 {
 }
 
 func (s *ladderSVG) frame() {
-	s.text(plotLeft-10, plotTop-14, "end", "soft small", "requests/s")
+	s.text(28, plotTop-14, "start", "soft small", "requests/s")
 	for _, v := range s.steps {
 		class := "grid"
 		if v == 0 {
@@ -198,9 +198,15 @@ func (s *ladderSVG) ceilingPoints(c ladderCeiling) []string {
 	if !s.chart.Log && len(c.Y) > 0 && !math.IsNaN(c.Y[0]) && c.rises() {
 		points = append(points, fmt.Sprintf("%.1f %.1f", s.x(0), s.y(0))) // it begins at nothing
 	}
+	lastX, lastY := 0.0, 0.0
 	add := func(x, y float64) bool {
-		points = append(points, fmt.Sprintf("%.1f %.1f", s.x(x), max(s.y(y), plotTop-6)))
-		return y <= s.top
+		inside := y <= s.top
+		if !inside && y > lastY { // up to where it leaves
+			x, y = lastX+(x-lastX)*(s.top-lastY)/(y-lastY), s.top
+		}
+		points = append(points, fmt.Sprintf("%.1f %.1f", s.x(x), s.y(y)))
+		lastX, lastY = x, y
+		return inside
 	}
 	const between = 24
 	for i := 0; i+1 < len(c.Y); i++ {
