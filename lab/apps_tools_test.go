@@ -7,10 +7,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"loomlab/clock"
+	"loomlab/lab/record"
 )
 
 // toolRun is a run of a single-file Java tier, as an experiment's command starts it.
@@ -50,6 +54,21 @@ func TestRealLoadClient(t *testing.T) {
 	if <-run.ended; run.err != nil {
 		t.Fatalf("%v: %s", run.err, run.stderr.String())
 	}
+	output := strings.TrimSpace(run.stdout.String())
+	if result, unavailable, err := parseLoadResult([]byte(output), record.Rung{Connections: 5}); err != nil || result.Requests.Sent != served.Load() || result.Connections.Answered != 5 {
+		t.Errorf("as the lab reads it: %+v, %v, %v", result, unavailable, err)
+	}
+	if runtime.GOOS == "linux" {
+		var opened, closed record.LoadEvent
+		lines := strings.Split(output, "\n")
+		if len(lines) != 3 || json.Unmarshal([]byte(lines[0]), &opened) != nil || json.Unmarshal([]byte(lines[1]), &closed) != nil {
+			t.Fatalf("output: %s", output)
+		}
+		if now := clock.Now().Seconds(); opened.State != "open" || closed.State != "closed" || closed.At-opened.At < 0.769 || closed.At-opened.At > 0.771 || closed.At > now || closed.At < now-60 {
+			t.Errorf("now %v; window %+v to %+v", now, opened, closed)
+		}
+	}
+	output = output[strings.LastIndex(output, "\n")+1:]
 	var got struct {
 		Seconds    float64
 		Throughput float64 `json:"throughput_per_s"`
@@ -62,8 +81,8 @@ func TestRealLoadClient(t *testing.T) {
 		}
 		Latency map[string]float64 `json:"latency_ms"`
 	}
-	if err := json.Unmarshal([]byte(run.stdout.String()), &got); err != nil {
-		t.Fatalf("%v: %s", err, run.stdout.String())
+	if err := json.Unmarshal([]byte(output), &got); err != nil {
+		t.Fatalf("%v: %s", err, output)
 	}
 	r := got.Requests
 	if r.Sent != served.Load() || r.Sent != r.OK+r.Non2xx+r.InFlight || r.InFlight != r.Drained["ok"]+r.Drained["non_2xx"] || r.InFlight > 5 {

@@ -13,6 +13,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 
 /**
  * A load engine as many write it: the JDK's HttpClient, and a virtual thread per
@@ -27,7 +28,8 @@ import java.util.concurrent.Future;
  * stands beside it, as requests.drained, so that both figures can be had. A request
  * that fails has no latency; its thread waits 10 ms and goes on.
  *
- * It prints one JSON object, with the keys of `loomlab load --json`.
+ * It prints one JSON object, with keys of `loomlab load --json`. Before it, on Linux,
+ * come two lines of JSON with when the window opened and closed.
  */
 public class LoadClient {
 
@@ -109,18 +111,29 @@ public class LoadClient {
         try (var threads = Executors.newVirtualThreadPerTaskExecutor();
                 HttpClient client = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1)
                         .executor(threads).connectTimeout(nanos(timeout)).build()) {
-            long end = System.nanoTime() + nanos(seconds).toNanos();
+            long start = System.nanoTime();
+            long end = start + nanos(seconds).toNanos();
             Callable<Tally> loop = () -> loop(client, request, end);
             List<Future<Tally>> loops = new ArrayList<>();
             for (int i = 0; i < connections; i++) {
                 loops.add(threads.submit(loop));
             }
+            event("open", start);
+            TimeUnit.NANOSECONDS.sleep(end - System.nanoTime());
+            event("closed", end);
             for (Future<Tally> each : loops) {
                 tallies.add(each.get());
             }
             drain = (System.nanoTime() - end) / 1e9;
         }
-        System.out.println(result(url, connections, seconds, drain, tallies));
+        System.out.println(result(url, seconds, drain, tallies));
+    }
+
+    /** Says when the window is, on the clock that all processes of a Linux host share; elsewhere Java's is its own. */
+    private static void event(String state, long nanoTime) {
+        if (System.getProperty("os.name").equals("Linux")) {
+            System.out.printf(Locale.ROOT, "{\"event\": \"window\", \"state\": \"%s\", \"at\": %.9f}%n", state, nanoTime / 1e9);
+        }
     }
 
     private static Duration nanos(double seconds) {
@@ -144,20 +157,19 @@ public class LoadClient {
         return tally;
     }
 
-    private static String result(URI url, int connections, double seconds, double drain, List<Tally> tallies) {
+    private static String result(URI url, double seconds, double drain, List<Tally> tallies) {
         Tally all = new Tally();
         tallies.forEach(all::add);
         long[] sorted = tallies.stream().flatMapToLong(t -> Arrays.stream(t.nanos, 0, t.answers)).sorted().toArray();
         long drained = all.drainedOk + all.drainedNon2xx + all.drainedErrors;
         return String.format(Locale.ROOT, """
                 {"schema": 1, "target": "%s", "mode": "closed", "counting": "with-drain", "seconds": %s, "drain_seconds": %.3f, \
-                "connections": {"requested": %d}, \
                 "requests": {"carried_in": 0, "sent": %d, "ok": %d, "non_2xx": %d, \
                 "errors": {"timeout": %d, "reset": %d, "eof": %d, "protocol": 0, "other": %d}, "in_flight": %d, \
                 "drained": {"ok": %d, "non_2xx": %d, "errors": %d, "abandoned": 0}}, \
                 "throughput_per_s": %.3f, "latency_ms": %s, \
                 "warnings": ["throughput_per_s and latency_ms cover the %d answers that came after the window too"]}""",
-                url, seconds, drain, connections,
+                url, seconds, drain,
                 all.sent, all.ok, all.non2xx,
                 all.timeouts, all.resets, all.eofs, all.others, drained,
                 all.drainedOk, all.drainedNon2xx, all.drainedErrors,
