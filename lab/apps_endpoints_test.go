@@ -31,7 +31,7 @@ func workRounds(n int) string {
 }
 
 func TestRealApps(t *testing.T) {
-	jdk, apps := realApps(t, DefaultBoot)
+	jdk, apps := realApps(t, DefaultBoot, nil)
 	pinned := map[string]string{"/pinned?ms=1": "ok", "/pinned/call?ms=1": "ok", "/pinned/lock?ms=1": "ok"}
 	blocked := map[string]string{"/blocked?ms=1": "ok", "/blocked/elastic?ms=1": "ok"}
 	tests := []struct {
@@ -123,7 +123,7 @@ func TestRealApps(t *testing.T) {
 
 // The Java side is generated from hello.proto, the Go side is not: here they meet.
 func TestRealAppsCallGRPC(t *testing.T) {
-	jdk, apps := realApps(t, DefaultBoot)
+	jdk, apps := realApps(t, DefaultBoot, nil)
 	for _, name := range []string{"mvc-grpc", "webflux-grpc"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -159,7 +159,7 @@ func TestRealAppsCallGRPC(t *testing.T) {
 
 // RestClient takes whichever client it finds first: there must be only one to find.
 func TestRealAppsHaveOneClient(t *testing.T) {
-	_, apps := realApps(t, DefaultBoot)
+	_, apps := realApps(t, DefaultBoot, nil)
 	for _, name := range []string{"mvc", "mvc-data", "mvc-grpc"} {
 		for _, jar := range jarsOf(t, apps, name) {
 			if name == "mvc-grpc" && strings.HasPrefix(jar, "grpc-netty-shaded-") {
@@ -176,7 +176,7 @@ func TestRealAppsHaveOneClient(t *testing.T) {
 
 // The article's SUTs carry no library of other experiments.
 func TestRealAppsAreLean(t *testing.T) {
-	_, apps := realApps(t, DefaultBoot)
+	_, apps := realApps(t, DefaultBoot, nil)
 	for _, name := range []string{"mvc", "webflux"} {
 		for _, jar := range jarsOf(t, apps, name) {
 			for _, other := range []string{"postgresql", "HikariCP", "jdbc", "r2dbc", "grpc", "protobuf", "actuator", "micrometer-core"} {
@@ -204,7 +204,7 @@ func jarsOf(t *testing.T, apps Apps, name string) []string {
 
 // One source builds for Boot 3.5 too.
 func TestRealAppsBuildWithBoot3(t *testing.T) {
-	jdk, apps := realApps(t, "3.5.7")
+	jdk, apps := realApps(t, "3.5.7", nil)
 	if len(apps.List) != len(AppNames) {
 		t.Fatalf("built: %v", apps.List)
 	}

@@ -29,8 +29,8 @@ func skipApps(t *testing.T, format string, a ...any) {
 	t.Skipf("SKIPPED: the Spring Boot apps are not tested: "+format, a...)
 }
 
-// realApps builds the real jars with a Boot version, or skips where the machine cannot.
-func realApps(t *testing.T, boot string) (JDK, Apps) {
+// realApps builds real jars (nil: all) with a Boot version, or skips where the machine cannot.
+func realApps(t *testing.T, boot string, names []string) (JDK, Apps) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("SKIPPED: -short; the Spring Boot apps are not tested")
@@ -46,7 +46,7 @@ func realApps(t *testing.T, boot string) (JDK, Apps) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	apps, err := BuildApps(ctx, BuildOptions{Boot: boot, JDK: compiler, Log: func(line string) { t.Log(line) }})
+	apps, err := BuildApps(ctx, BuildOptions{Apps: names, Boot: boot, JDK: compiler, Log: func(line string) { t.Log(line) }})
 	if errors.Is(err, ErrNoMaven) || err != nil && strings.Contains(err.Error(), "Could not transfer artifact") {
 		skipApps(t, "there is no Maven or no network: %v", err)
 	}

@@ -39,7 +39,7 @@ func runJavaTool(t *testing.T, jdk JDK, apps Apps, name string, args ...string) 
 }
 
 func TestRealLoadClient(t *testing.T) {
-	jdk, apps := realApps(t, DefaultBoot)
+	jdk, apps := realApps(t, DefaultBoot, []string{})
 	var served atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		time.Sleep(50 * time.Millisecond)
@@ -108,7 +108,7 @@ func TestRealLoadClient(t *testing.T) {
 }
 
 func TestRealDelayServer(t *testing.T) {
-	jdk, apps := realApps(t, DefaultBoot)
+	jdk, apps := realApps(t, DefaultBoot, []string{})
 	port, err := freePort()
 	if err != nil {
 		t.Fatal(err)
