@@ -153,7 +153,7 @@ func (o PostgresOptions) copyArtifact(ctx context.Context, artifact postgresArti
 	err = mavenRun{
 		what: "fetching " + artifact.coordinates(), dir: sources, jdk: o.JDK, log: o.Log,
 		announce: "fetching PostgreSQL " + PostgresVersion + " (" + artifact.coordinates() + ") with %s",
-		args: []string{"--strict-checksums", mavenCopy, "-Dartifact=" + artifact.coordinates() + ":jar", "-DoutputDirectory=" + work,
+		args: []string{mavenCopy, "-Dartifact=" + artifact.coordinates() + ":jar", "-DoutputDirectory=" + work,
 			"-Dmdep.stripVersion=true"},
 	}.run(ctx, logPath)
 	if err != nil {
