@@ -187,8 +187,8 @@ func reapAll(each func(pid int, ws syscall.WaitStatus)) {
 
 // endDescendants sends TERM to all descendants (or to the child what it asks
 // for), and KILL again and again once grace is over (a descendant may fork
-// meanwhile), until allGone. Grace is short from the moment that the
-// orchestrator is gone.
+// meanwhile), until allGone. Where TERM was sent, grace is short from the moment
+// that the orchestrator is gone.
 func endDescendants(child int, o GuardOptions, abandoned, allGone <-chan struct{}) {
 	if s, own := stopSignals[o.Stop]; own {
 		_ = syscall.Kill(child, s) // it may have ended
@@ -205,7 +205,9 @@ func endDescendants(child int, o GuardOptions, abandoned, allGone <-chan struct{
 			waiting = false
 		case <-abandoned:
 			abandoned = nil
-			over = time.After(min(o.Grace, abandonedGrace))
+			if o.Stop == "" { // one that is asked cleans up what would outlive a KILL, such as shared memory
+				over = time.After(min(o.Grace, abandonedGrace))
+			}
 		}
 	}
 	for {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -84,17 +85,29 @@ func shortTemp(t *testing.T) string {
 	return dir
 }
 
-// sharedMemory are the segments that PostgreSQL may leave behind.
-func sharedMemory(t *testing.T) string {
+// sharedMemory are the segments of the server pid that exist: those that it maps,
+// or mapped when they were known, and those that it made.
+func sharedMemory(t *testing.T, pid int, known ...string) []string {
 	t.Helper()
-	posix, _ := filepath.Glob("/dev/shm/PostgreSQL.*")
-	sysv, _ := os.ReadFile("/proc/sysvipc/shm") // none on other systems
-	return fmt.Sprint(posix, strings.Count(string(sysv), "\n"))
+	maps, _ := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid)) // gone, or none on other systems
+	known = append(known, regexp.MustCompile(`/dev/shm/PostgreSQL\.\d+`).FindAllString(string(maps), -1)...)
+	var found []string
+	for _, path := range known {
+		if _, err := os.Stat(path); err == nil {
+			found = append(found, path)
+		}
+	}
+	segments, _ := os.ReadFile("/proc/sysvipc/shm")
+	for line := range strings.Lines(string(segments)) {
+		if fields := strings.Fields(line); len(fields) > 4 && fields[4] == fmt.Sprint(pid) {
+			found = append(found, "segment "+fields[1])
+		}
+	}
+	return found
 }
 
 func TestRealPostgres(t *testing.T) {
 	l := postgresLab(t, realPostgres(t))
-	before := sharedMemory(t)
 	db, argv, err := l.startPostgres(t.Context(), l.plan.Postgres, Launcher{}, nil)
 	defer db.close()
 	if err != nil {
@@ -116,7 +129,8 @@ func TestRealPostgres(t *testing.T) {
 	}
 	t.Run("as the user's own", func(t *testing.T) { testOwnDatabase(t, db, tree) })
 
-	dir := db.dir
+	dir, pid := db.dir, db.tier.pid
+	before := sharedMemory(t, pid)
 	began := time.Now()
 	db.close()
 	db = nil
@@ -126,8 +140,8 @@ func TestRealPostgres(t *testing.T) {
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
 		t.Errorf("its folder is still there: %v", err)
 	}
-	if after := sharedMemory(t); after != before {
-		t.Errorf("shared memory before %s, after %s", before, after)
+	if after := sharedMemory(t, pid, before...); len(after) > 0 {
+		t.Errorf("of its shared memory %v there is still %v", before, after)
 	}
 }
 
@@ -200,7 +214,6 @@ func testBusy(t *testing.T, own *PlannedPostgres, tree *probes.Tree) {
 // What a run that is killed leaves, its guard removes.
 func TestRealPostgresEndsWithItsOrchestrator(t *testing.T) {
 	home := realPostgres(t)
-	before := sharedMemory(t)
 	cmd := exec.Command(os.Args[0], "orchestrate-postgres", home)
 	cmd.Env = append(os.Environ(), "TMPDIR="+shortTemp(t))
 	out, err := cmd.StdoutPipe()
@@ -216,6 +229,7 @@ func TestRealPostgresEndsWithItsOrchestrator(t *testing.T) {
 		Folder string
 	}
 	err = json.NewDecoder(bufio.NewReader(out)).Decode(&started)
+	before := sharedMemory(t, started.PID)
 	if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -233,8 +247,8 @@ func TestRealPostgresEndsWithItsOrchestrator(t *testing.T) {
 			t.Fatalf("%s is still there", started.Folder)
 		}
 	}
-	if after := sharedMemory(t); after != before {
-		t.Errorf("shared memory before %s, after %s", before, after)
+	if after := sharedMemory(t, started.PID, before...); len(after) > 0 {
+		t.Errorf("of its shared memory %v there is still %v", before, after)
 	}
 }
 
