@@ -121,7 +121,7 @@ func startApp(t *testing.T, jdk JDK, app App, downstream string, args ...string)
 	})
 	url := fmt.Sprintf("http://127.0.0.1:%d", port)
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		if resp, err := http.Get(url + "/hello"); err == nil {
+		if resp, err := appClient.Get(url + "/hello"); err == nil {
 			resp.Body.Close()
 			return url
 		}
@@ -136,9 +136,12 @@ func startApp(t *testing.T, jdk JDK, app App, downstream string, args ...string)
 	return ""
 }
 
+// appClient fails a test whose app never answers, rather than wait for ever.
+var appClient = &http.Client{Timeout: 30 * time.Second}
+
 func get(t *testing.T, url string) (int, string) {
 	t.Helper()
-	resp, err := http.Get(url)
+	resp, err := appClient.Get(url)
 	if err != nil {
 		t.Fatal(err)
 	}
