@@ -100,20 +100,19 @@ func startApp(t *testing.T, jdk JDK, app App, downstream string, args ...string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	argv := append([]string{"-Xmx256m", "-jar", app.Jar, fmt.Sprintf("--server.port=%d", port), "--lab.downstream=" + downstream}, args...)
-	ctx, cancel := context.WithCancel(context.Background())
-	cmd := toolCommand(ctx, jdk.Java, argv...)
+	argv := append([]string{jdk.Java, "-Xmx256m", "-jar", app.Jar, fmt.Sprintf("--server.port=%d", port), "--lab.downstream=" + downstream}, args...)
 	logPath := filepath.Join(t.TempDir(), "app.log")
 	log, err := os.Create(logPath)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd.Stdout, cmd.Stderr = log, log
-	ended := make(chan error, 1)
-	go func() { ended <- runTool(cmd) }()
+	// Behind a guard it ends with this process, whatever ends that.
+	running, err := start(os.Args[0], launch{tier: "sut", argv: argv, log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
-		cancel()
-		<-ended
+		running.stop()
 		log.Close()
 		if text, _ := os.ReadFile(logPath); t.Failed() || strings.Contains(string(text), "\tat ") {
 			t.Errorf("%s %v logged:\n%s", app.Name, args, text)
@@ -125,11 +124,8 @@ func startApp(t *testing.T, jdk JDK, app App, downstream string, args ...string)
 			resp.Body.Close()
 			return url
 		}
-		select {
-		case err := <-ended:
-			ended <- err
-			t.Fatalf("%s ended: %v", app.Name, err)
-		default:
+		if running.hasEnded() {
+			t.Fatalf("%s %s%s", app.Name, running.cause(), running.lastWords())
 		}
 	}
 	t.Fatalf("%s never answered", app.Name)
