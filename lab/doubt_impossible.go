@@ -39,9 +39,13 @@ func impossibleCalls(c record.Cell, about circumstances) *record.Doubt {
 	if c.Load.Seconds > 0 {
 		served += 2 * served * about.unseen / c.Load.Seconds
 	}
-	if have := served + float64(slots(c))**about.calls; need > have {
-		return impossible("ok × calls ≤ served by the downstream + N", "%.0f calls needed, %d served with %d connections",
-			need, c.Downstream.Answered, slots(c))
+	// Calls of requests that were under way when the window opened may have been
+	// served before it: as many as there are connections, and in an open loop as
+	// many as it carried in, which may be more.
+	before := max(int64(slots(c)), c.Load.Requests.CarriedIn)
+	if have := served + float64(before)**about.calls; need > have {
+		return impossible("ok × calls ≤ served by the downstream + N", "%.0f calls needed, %d served with %d requests under way before",
+			need, c.Downstream.Answered, before)
 	}
 	return nil
 }

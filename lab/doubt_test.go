@@ -52,6 +52,9 @@ func TestDoubts(t *testing.T) {
 		{"… which does not hold where the delay varies", func(c *cell, a *about) { c.Load.Requests.OK, c.Downstream.Answered, a.delay = 401_001, 401_001, 0 }, ""},
 		{"more than the downstream served", func(c *cell, _ *about) { c.Downstream.Answered = 394_999 }, "impossible"},
 		{"… unless 0.1 s of its account is missing", func(c *cell, a *about) { c.Downstream.Answered, a.unseen = 393_999, 0.1 }, ""},
+		{"… or an open loop carried in more than it has connections", func(c *cell, _ *about) {
+			c.Load.Mode, c.Downstream.Answered, c.Load.Requests.CarriedIn = "open", 393_000, 3_000
+		}, ""},
 		{"two calls a request, served by half", func(_ *cell, a *about) { a.calls = ptr(2.0) }, "impossible"},
 		{"mean above max", func(c *cell, _ *about) { c.Load.LatencyMS.Max = 100.5 }, "impossible"},
 		{"slots that were lost", func(c *cell, _ *about) { c.Load.SlotSeconds = ptr(39_560.0) }, "impossible"},

@@ -27,10 +27,10 @@ type evidence struct {
 // spoils the measurement stands first, then what the downstream's gauge and the
 // latencies show, then CPUs: a busy machine is no reason for a plateau.
 var verdictRules = []func(*figures) *record.Verdict{
-	outOfMemory, thrashing, localPorts, downstreamConnections, connectionCap, acceptQueue,
+	outOfMemory, thrashing, localPorts, downstreamConnections, blockedLoop, connectionCap, acceptQueue,
 	downstreamFaults, downstreamCloses, manyErrors, collecting,
 	databaseCPU, databasePool, databaseWorkers,
-	declaredPool, heldThreads, downstreamSlow, clientLimited, blockedLoop, hiddenPool, oneAtATime, delayedACK,
+	declaredPool, heldThreads, downstreamSlow, clientLimited, hiddenPool, oneAtATime, delayedACK,
 	engineBusy, engineStarved, ownCPU, hotThread, machineCPU, downstreamStarved, sutWaits,
 }
 
