@@ -23,19 +23,27 @@ func (t *Tree) waitsIn(m *member, tid int) string {
 	return string(data)
 }
 
-// findLoops marks the groups of which every thread waits in epoll at once: those
-// are event loops at rest. A Go program is none, since one of its threads polls for all.
+// findLoops marks the groups whose threads all run or wait in epoll, some of them
+// in epoll: those are event loops. A Go program is none, since one of its threads
+// polls for all and the others sleep.
 func (t *Tree) findLoops(alive []*member) {
-	inEpoll := map[*ThreadGroup]int64{}
+	inEpoll, runs := map[*ThreadGroup]int64{}, map[*ThreadGroup]int64{}
 	for _, m := range alive {
 		for tid, th := range m.threads {
-			if g := t.groups[GroupName(th.name)]; g != nil && !t.loops[g.Name] && epollWaits[t.waitsIn(m, tid)] {
+			g := t.groups[GroupName(th.name)]
+			if g == nil || t.loops[g.Name] {
+				continue
+			}
+			switch in := t.waitsIn(m, tid); {
+			case epollWaits[in]:
 				inEpoll[g]++
+			case in == running:
+				runs[g]++
 			}
 		}
 	}
 	for g, n := range inEpoll {
-		if n == g.Threads {
+		if n+runs[g] == g.Threads {
 			t.loops[g.Name] = true
 		}
 	}
