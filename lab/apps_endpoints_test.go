@@ -150,7 +150,7 @@ func TestRealAppsCallGRPC(t *testing.T) {
 			if err := <-served; err != nil {
 				t.Error(err)
 			}
-			if status, body := get(t, url+"/grpc"); status != 500 || !strings.Contains(body, "UNAVAILABLE") {
+			if status, body := get(t, url+"/grpc"); status != 500 || !strings.HasPrefix(body, "StatusRuntimeException <- ") {
 				t.Errorf("without its server: %d %q", status, body)
 			}
 		})

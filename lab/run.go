@@ -127,6 +127,9 @@ func (f *fork) one(ctx context.Context, j job) error {
 	case f.broken != "":
 	case f.app.hasEnded():
 		f.broken = "the SUT had died " + j.where()
+		if cell.Status == "ok" {
+			f.between = fmt.Sprintf("the SUT %s between two windows, after the one %s", f.app.cause(), j.where())
+		}
 	case f.down.hasEnded():
 		f.broken = "the downstream had died " + j.where()
 	case f.db != nil && f.db.tier.hasEnded():
@@ -213,6 +216,9 @@ func (l *lab) remember(c record.Cell) {
 // skipped is the cell of a SUT that is not there (any more).
 func (f *fork) skipped(j job) record.Cell {
 	status, reason := "skipped", f.broken
+	if f.between != "" { // no window saw the death: the first that is missing says it
+		status, reason, f.between = "failed", f.between, ""
+	}
 	if f.neverReady {
 		status = "failed"
 		reason, _, _ = strings.Cut(f.broken, "\n") // what the SUT said last is in its start
