@@ -76,8 +76,8 @@ func cost(argv ...string) (out []byte, cpu time.Duration, err error) {
 }
 
 // loadEvents runs `loomlab load --samples` and calls each with its events, after
-// started with its pid.
-func loadEvents(binary string, started func(pid int), each func(loadgen.Event), args ...string) (*loadgen.Result, error) {
+// started with its pid. An error of each ends the load.
+func loadEvents(binary string, started func(pid int), each func(loadgen.Event) error, args ...string) (*loadgen.Result, error) {
 	cmd := exec.Command(binary, append([]string{"load", "--samples", "--json"}, args...)...)
 	cmd.Stderr = os.Stderr
 	stdout, err := cmd.StdoutPipe()
@@ -97,11 +97,13 @@ func loadEvents(binary string, started func(pid int), each func(loadgen.Event), 
 			result = &loadgen.Result{}
 			err = json.Unmarshal(lines.Bytes(), result)
 		}
+		if err == nil {
+			err = each(e)
+		}
 		if err != nil {
 			_ = cmd.Process.Kill()
 			return nil, errors.Join(err, cmd.Wait())
 		}
-		each(e)
 	}
 	if err := cmd.Wait(); err != nil {
 		return nil, err

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -135,35 +133,15 @@ func (b *downstreamBench) measure(p peer) (window, error) {
 
 // load runs the engine against url; edge is called when the window opens and closes.
 func (b *downstreamBench) load(url string, connections int, edge func(state string) error) (*loadgen.Result, error) {
-	cmd := exec.Command(b.binary, "load", url+"/", "-c", strconv.Itoa(connections), "-d", b.length.String(), "--warmup", b.warmup.String(), "--samples", "--json")
-	cmd.Stderr = os.Stderr
-	stdout, err := cmd.StdoutPipe()
+	each := func(e loadgen.Event) error {
+		if e.Event != "window" {
+			return nil
+		}
+		return edge(e.State)
+	}
+	result, err := loadEvents(b.binary, func(int) {}, each, url+"/", "-c", strconv.Itoa(connections), "-d", b.length.String(), "--warmup", b.warmup.String())
 	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	var result *loadgen.Result
-	lines := json.NewDecoder(stdout)
-	for err == nil {
-		var line struct {
-			loadgen.Event
-			loadgen.Result
-		}
-		if err = lines.Decode(&line); err != nil {
-			break
-		}
-		switch line.Event.Event {
-		case "window":
-			err = edge(line.State)
-		case "result":
-			result = &line.Result
-		}
-	}
-	_ = stdout.Close()
-	if waited := cmd.Wait(); result == nil || waited != nil {
-		return nil, errors.Join(fmt.Errorf("the load gave no result (%d connections)", connections), err, waited)
+		return nil, fmt.Errorf("load with %d connections: %w", connections, err)
 	}
 	if result.LatencyMS == nil || result.ThroughputPerS == nil {
 		return nil, errors.New("no request succeeded")

@@ -43,10 +43,10 @@ func soakBench(args []string) error {
 		return err
 	}
 	inWindow, said := false, time.Now()
-	res, err := loadEvents(binary, func(pid int) { _ = engine.follow(pid) }, func(e loadgen.Event) {
+	res, err := loadEvents(binary, func(pid int) { _ = engine.follow(pid) }, func(e loadgen.Event) error {
 		inWindow = inWindow && e.State != "closed" || e.State == "open"
 		if !inWindow || e.Sample == nil {
-			return
+			return nil
 		}
 		engine.sample()
 		down.sample()
@@ -54,6 +54,7 @@ func soakBench(args []string) error {
 			said = time.Now()
 			fmt.Fprintf(os.Stderr, "%v: %d answers in the last second; engine %s, downstream %s\n", said.Format(time.TimeOnly), e.Sample.OK, &engine, &down)
 		}
+		return nil
 	}, s.url+"/", "-c", fmt.Sprint(*connections), "-d", length.String(), "--timeout", "10s")
 	if err != nil {
 		return err

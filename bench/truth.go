@@ -53,10 +53,11 @@ func (s *truthServer) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 
 // loadWindow runs `loomlab load --samples` and calls opened when the window opens.
 func loadWindow(binary string, opened func(), args ...string) (*loadgen.Result, error) {
-	return loadEvents(binary, func(int) {}, func(e loadgen.Event) {
+	return loadEvents(binary, func(int) {}, func(e loadgen.Event) error {
 		if e.State == "open" && opened != nil {
 			opened()
 		}
+		return nil
 	}, args...)
 }
 

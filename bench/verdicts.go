@@ -119,14 +119,14 @@ func (m *matrix) runGroup(seed uint64, number int, g group, cases []labelled) er
 		}
 		defer stop()
 	}
-	argv := append(slices.Clone(g.prefix), m.binary, "run", file, "--json", "--out", filepath.Join(m.dir, "runs"))
-	cmd := exec.Command(argv[0], argv[1:]...)
+	argv := []string{"run", file, "--json", "--out", filepath.Join(m.dir, "runs")}
+	cmd := exec.Command(m.binary, argv...)
 	var errText strings.Builder
 	cmd.Stderr = &errText
 	document, err := cmd.Output()
 	var exit *exec.ExitError
 	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) { // 1: a cell failed, as some must
-		return fmt.Errorf("%s: %w\n%s", strings.Join(argv, " "), err, errText.String())
+		return fmt.Errorf("loomlab %s: %w\n%s", strings.Join(argv, " "), err, errText.String())
 	}
 	_ = os.WriteFile(filepath.Join(m.dir, name+".json"), document, 0o644) // only to look at later
 	return m.judge(seed, document, cases)

@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"loomlab/lab"
 )
 
 // labelled is a SUT whose bottleneck is known.
@@ -22,7 +24,6 @@ type group struct {
 	head   string // the experiment's keys above its SUTs
 	cases  func(*rand.Rand) []labelled
 	lacks  func() string                   // why it cannot run here; "" when it can
-	prefix []string                        // command that the lab runs under
 	around func() (stop func(), err error) // what goes on meanwhile
 }
 
@@ -103,8 +104,9 @@ func caseGroups(binary string) []group {
 		{head: plain, lacks: twoCPUs, around: hogs(1, -1), cases: cases(func(d drawn) []labelled {
 			return []labelled{{"control: a stranger's CPU load", d.delay("") + ", " + standin(binary, "--model goroutines"), []string{"client-limited", "unknown"}}}
 		})},
-		{head: "load: {connections: [40], rounds: 1, duration: 2s, no_keepalive: true, warmup: {min: 0s, max: 0s}}", lacks: netnsLacks,
-			prefix: netnsPrefix(), cases: cases(func(d drawn) []labelled {
+		// So few local ports are used up by a few seconds without keep-alive.
+		{head: "netns: {sysctl: {net.ipv4.ip_local_port_range: '50000 50199'}}\nload: {connections: [40], rounds: 1, duration: 2s, no_keepalive: true, warmup: {min: 0s, max: 0s}}",
+			lacks: lab.NetnsLacks, cases: cases(func(d drawn) []labelled {
 				return []labelled{{"local ports, no keep-alive", fmt.Sprintf("%s, command: ['%s', server, '127.0.0.1:{{port}}', '{{downstream}}']", d.delay(""), self()), []string{"local-ports"}}}
 			})},
 	}

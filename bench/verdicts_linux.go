@@ -14,10 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func init() {
-	benches["hog"] = hog
-	benches["netns"] = inNetns
-}
+func init() { benches["hog"] = hog }
 
 // hogs runs n processes that use all the CPU they get, on one CPU (-1: on any),
 // while a group runs. Those with a rhythm, spin and sleep, are before all
@@ -116,57 +113,4 @@ func realtimeLacks() string {
 		return err.Error()
 	}
 	return ""
-}
-
-// netnsPorts is a range that a few seconds without keep-alive use up.
-const netnsPorts = "50000 50199"
-
-func netnsLacks() string {
-	if os.Getuid() != 0 {
-		return "a network namespace of its own takes root"
-	}
-	if err := exec.Command(netnsPrefix()[0], "netns", "true").Run(); err != nil {
-		return "no network namespace can be made here: " + err.Error()
-	}
-	return ""
-}
-
-func netnsPrefix() []string {
-	return []string{self(), "netns"}
-}
-
-// inNetns runs a command in a network namespace with loopback and few ports.
-func inNetns(args []string) error {
-	if len(args) == 0 {
-		return fmt.Errorf("usage: netns COMMAND [ARG…]")
-	}
-	runtime.LockOSThread()
-	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-		return fmt.Errorf("cannot make a network namespace: %w", err)
-	}
-	if err := loopbackUp(); err != nil {
-		return fmt.Errorf("cannot bring up loopback: %w", err)
-	}
-	if err := os.WriteFile("/proc/sys/net/ipv4/ip_local_port_range", []byte(netnsPorts), 0o644); err != nil {
-		return fmt.Errorf("cannot narrow the range of local ports: %w", err)
-	}
-	path, err := exec.LookPath(args[0])
-	if err != nil {
-		return err
-	}
-	return syscall.Exec(path, args, os.Environ())
-}
-
-func loopbackUp() error {
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(fd)
-	request, err := unix.NewIfreq("lo")
-	if err != nil {
-		return err
-	}
-	request.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
-	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, request)
 }

@@ -12,7 +12,3 @@ func realtimeLacks() string { return "real-time priority needs Linux" }
 func hogs(int, int, ...time.Duration) func() (func(), error) {
 	return func() (func(), error) { return nil, errors.New("CPU affinity needs Linux") }
 }
-
-func netnsLacks() string { return "network namespaces need Linux" }
-
-func netnsPrefix() []string { return nil }
