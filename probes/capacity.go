@@ -59,7 +59,7 @@ func (fs FS) memoryGroup() (limit, used int64) {
 	if err != nil {
 		return 0, 0
 	}
-	for _, dir := range memoryGroups(groups) {
+	for _, dir := range groupDirs(groups, "memory") {
 		for _, names := range [][3]string{
 			{"memory.max", "memory.current", "inactive_file"},
 			{"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"},
@@ -74,25 +74,6 @@ func (fs FS) memoryGroup() (limit, used int64) {
 		}
 	}
 	return 0, 0
-}
-
-// memoryGroups lists where the memory controller's group can be, as
-// [cpuStatPaths] does for the CPU's.
-func memoryGroups(groups []byte) []string {
-	var paths []string
-	for line := range bytes.Lines(groups) {
-		parts := strings.SplitN(strings.TrimSpace(string(line)), ":", 3)
-		if len(parts) != 3 {
-			continue
-		}
-		switch {
-		case parts[1] == "":
-			paths = append(paths, "sys/fs/cgroup"+parts[2], "sys/fs/cgroup")
-		case strings.Contains(","+parts[1]+",", ",memory,"):
-			paths = append(paths, "sys/fs/cgroup/memory"+parts[2], "sys/fs/cgroup/memory")
-		}
-	}
-	return paths
 }
 
 // number reads a file that holds one number; "max" is none.

@@ -19,7 +19,7 @@ func FuzzProc(f *testing.F) {
 		_, _ = parseNetCounter(data, "TcpExt:", "ListenDrops")
 		_, _ = parseTimeWait(data)
 		_ = parseHugePages(data)
-		_, _ = memoryGroups(data), cpuStatPaths(data)
+		_, _ = groupDirs(data, "memory"), groupDirs(data, "cpu")
 		if n := parsePortRange(data); n < 0 {
 			t.Errorf("%d ports", n)
 		}

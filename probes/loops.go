@@ -27,23 +27,21 @@ func (t *Tree) waitsIn(m *member, tid int) string {
 // in epoll: those are event loops. A Go program is none, since one of its threads
 // polls for all and the others sleep.
 func (t *Tree) findLoops(alive []*member) {
-	inEpoll, runs := map[*ThreadGroup]int64{}, map[*ThreadGroup]int64{}
+	polls := map[*ThreadGroup]bool{} // some of its threads wait in epoll, as far as looked
+	ruled := map[*ThreadGroup]bool{} // out: one waits elsewhere, so the others need no look
 	for _, m := range alive {
 		for tid, th := range m.threads {
 			g := t.groups[GroupName(th.name)]
-			if g == nil || t.loops[g.Name] {
+			if g == nil || t.loops[g.Name] || ruled[g] {
 				continue
 			}
-			switch in := t.waitsIn(m, tid); {
-			case epollWaits[in]:
-				inEpoll[g]++
-			case in == running:
-				runs[g]++
-			}
+			in := t.waitsIn(m, tid)
+			polls[g] = polls[g] || epollWaits[in]
+			ruled[g] = in != running && !epollWaits[in]
 		}
 	}
-	for g, n := range inEpoll {
-		if n+runs[g] == g.Threads {
+	for g := range polls {
+		if polls[g] && !ruled[g] {
 			t.loops[g.Name] = true
 		}
 	}

@@ -193,8 +193,8 @@ func (fs FS) throttling(s *MachineSample) error {
 	if err != nil {
 		return err
 	}
-	for _, candidate := range cpuStatPaths(groups) {
-		data, err := os.ReadFile(fs.path(candidate))
+	for _, dir := range groupDirs(groups, "cpu") {
+		data, err := os.ReadFile(fs.path(dir, "cpu.stat"))
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}
@@ -208,10 +208,10 @@ func (fs FS) throttling(s *MachineSample) error {
 	return errors.New("no control group with a CPU quota")
 }
 
-// cpuStatPaths lists where cpu.stat of the groups in /proc/<pid>/cgroup can be.
-// Inside a container the group's own path is often not there, and the mount's root is the group.
-func cpuStatPaths(groups []byte) []string {
-	var paths []string
+// groupDirs lists where the groups in /proc/<pid>/cgroup that a controller serves
+// can be. Inside a container the group's own path is often not there, and the mount's root is the group.
+func groupDirs(groups []byte, controller string) []string {
+	var dirs []string
 	for line := range bytes.Lines(groups) {
 		parts := strings.SplitN(strings.TrimSpace(string(line)), ":", 3)
 		if len(parts) != 3 {
@@ -221,14 +221,14 @@ func cpuStatPaths(groups []byte) []string {
 		switch {
 		case parts[1] == "":
 			mounts = []string{"sys/fs/cgroup", "sys/fs/cgroup/unified"}
-		case !strings.Contains(","+parts[1]+",", ",cpu,"):
+		case !strings.Contains(","+parts[1]+",", ","+controller+","):
 			continue
 		}
 		for _, mount := range mounts {
-			paths = append(paths, mount+parts[2]+"/cpu.stat", mount+"/cpu.stat")
+			dirs = append(dirs, mount+parts[2], mount)
 		}
 	}
-	return paths
+	return dirs
 }
 
 // parseCPUStat says whether the file has throttling figures: a group without the cpu controller has none.
