@@ -48,7 +48,7 @@ type fork struct {
 	info       map[string]string // what it says of itself there
 	gauge      gauge             // of the downstream
 	broken     string
-	between    string // how the SUT died when no window saw it, until a cell has said so
+	between    string // how a tier died when no window saw it, until a cell has said so
 	neverReady bool
 }
 

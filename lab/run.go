@@ -123,19 +123,34 @@ func (f *fork) one(ctx context.Context, j job) error {
 	if err := f.lab.keep(cell); err != nil {
 		return err
 	}
-	switch {
-	case f.broken != "":
-	case f.app.hasEnded():
-		f.broken = "the SUT had died " + j.where()
-		if cell.Status == "ok" {
-			f.between = fmt.Sprintf("the SUT %s between two windows, after the one %s", f.app.cause(), j.where())
-		}
-	case f.down.hasEnded():
-		f.broken = "the downstream had died " + j.where()
-	case f.db != nil && f.db.tier.hasEnded():
-		f.broken = "PostgreSQL had died " + j.where()
+	if f.broken == "" {
+		f.notice(cell, j)
 	}
 	return nil
+}
+
+// mortal is a tier by the name that sentences have for it.
+type mortal struct {
+	who string
+	*tier
+}
+
+// notice breaks the fork when a tier has died by the end of a cell.
+func (f *fork) notice(cell record.Cell, j job) {
+	tiers := []mortal{{"the SUT", f.app}, {"the downstream", f.down}}
+	if f.db != nil {
+		tiers = append(tiers, mortal{"PostgreSQL", f.db.tier})
+	}
+	for _, t := range tiers {
+		if !t.hasEnded() {
+			continue
+		}
+		f.broken = fmt.Sprintf("%s had died %s", t.who, j.where())
+		if cell.Status == "ok" {
+			f.between = fmt.Sprintf("%s %s between two windows, after the one %s", t.who, t.cause(), j.where())
+		}
+		return
+	}
 }
 
 // where names the rung of a job in a sentence.
