@@ -2,7 +2,6 @@ package lab
 
 import (
 	"fmt"
-	"slices"
 
 	"loomlab/lab/record"
 )
@@ -24,20 +23,13 @@ func machineSpeed(c record.Cell, about circumstances) *record.Doubt {
 	if now == 0 || len(about.instrument) < speedForks {
 		return nil
 	}
-	then := median(about.instrument)
+	then := record.Over(about.instrument).Median
 	if off := now/then - 1; off <= speedShare && off >= -speedShare {
 		return nil
 	}
 	return &record.Doubt{Kind: "machine-speed", Threshold: "the instrument costs within 10 % of what it did in the other forks",
 		Evidence: fmt.Sprintf("engine and downstream cost %.1f µs of CPU a request, %.1f µs in the median of the forks before: the machine itself runs at another speed", now, then),
 		Remedy:   "compare “SUT CPU ÷ instrument's”, which cancels the machine's speed; a host of your own, or a fixed CPU frequency, would be steadier"}
-}
-
-// median of a list that is not empty.
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	n := len(sorted)
-	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
 // spent is what engine and downstream cost per request in one window.

@@ -13,7 +13,6 @@ import (
 
 	"loomlab/clock"
 	"loomlab/lab/record"
-	"loomlab/probes"
 )
 
 // A load generator of somebody else's takes our engine's place where the
@@ -235,21 +234,12 @@ func lastObject(text []byte) (map[string]any, error) {
 }
 
 // often takes detailed samples of every tier until the function that it returns is called.
-func (w *watch) often(every time.Duration) (stop func()) {
+func (w *watch) often(interval time.Duration) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		tick := time.NewTicker(every)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-				w.each((*probes.Tree).Detailed)
-			}
-		}
+		every(ctx, interval, w.takeDetailed)
 	}()
 	return func() {
 		cancel()

@@ -195,15 +195,18 @@ func (w *watch) machineWindow(open, closed float64, tiers map[string]*probes.Win
 const machineSlack = 0.5
 
 // run samples once a second until ctx ends.
-func (w *watch) run(ctx context.Context) {
-	tick := time.NewTicker(time.Second)
+func (w *watch) run(ctx context.Context) { every(ctx, time.Second, w.take) }
+
+// every calls f at each tick until ctx ends.
+func every(ctx context.Context, interval time.Duration, f func()) {
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			w.take()
+			f()
 		}
 	}
 }

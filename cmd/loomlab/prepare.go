@@ -72,6 +72,21 @@ func haveMaven() bool {
 	return err == nil
 }
 
+// prepare gets what the plan runs beside what is there: PostgreSQL and the apps.
+func prepare(ctx context.Context, plan *lab.Plan, jdks []lab.JDK, progress io.Writer, stopped *signals) error {
+	err := preparePostgres(ctx, plan, jdks, progress)
+	if err == nil {
+		err = prepareApps(ctx, plan, jdks, progress)
+	}
+	if err == nil {
+		return nil
+	}
+	if status := stopped.status(); status != 0 {
+		return &statusError{code: status}
+	}
+	return usagef("%w", err)
+}
+
 // prepareApps builds the jars that the plan's apps need, or finds them built.
 func prepareApps(ctx context.Context, plan *lab.Plan, jdks []lab.JDK, progress io.Writer) error {
 	builds, err := appBuilds(ctx, plan, jdks)

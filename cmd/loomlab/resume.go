@@ -52,17 +52,8 @@ func resumeRun(c *cli.Context) error {
 	}
 	ctx, stopped := signalContext(c.Context)
 	defer stopped.stop()
-	if err := preparePostgres(ctx, plan, jdks, c.App.ErrWriter); err != nil {
-		if status := stopped.status(); status != 0 {
-			return &statusError{code: status}
-		}
-		return usagef("%w", err)
-	}
-	if err := prepareApps(ctx, plan, jdks, c.App.ErrWriter); err != nil {
-		if status := stopped.status(); status != 0 {
-			return &statusError{code: status}
-		}
-		return usagef("%w", err)
+	if err := prepare(ctx, plan, jdks, c.App.ErrWriter, stopped); err != nil {
+		return err
 	}
 	if differences := plan.Differences(saved, version, machine()); len(differences) > 0 {
 		return usagef("%s cannot be resumed, for its cells would not be comparable: %s", saved.Path, strings.Join(differences, "; "))

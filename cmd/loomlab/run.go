@@ -101,17 +101,8 @@ func runExperiment(c *cli.Context) error {
 	}
 	ctx, stopped := signalContext(c.Context)
 	defer stopped.stop()
-	if err := preparePostgres(ctx, plan, jdks, c.App.ErrWriter); err != nil {
-		if status := stopped.status(); status != 0 {
-			return &statusError{code: status}
-		}
-		return usagef("%w", err)
-	}
-	if err := prepareApps(ctx, plan, jdks, c.App.ErrWriter); err != nil {
-		if status := stopped.status(); status != 0 {
-			return &statusError{code: status}
-		}
-		return usagef("%w", err)
+	if err := prepare(ctx, plan, jdks, c.App.ErrWriter, stopped); err != nil {
+		return err
 	}
 	started := time.Now().UTC()
 	dir, err := record.Create(c.String("out"), plan.Experiment.Name, started)
