@@ -41,7 +41,7 @@ soak: ## engine against downstream at 9500 connections for SOAK: flat memory and
 	$(GO) run ./bench soak --duration $(SOAK)
 
 FUZZTIME ?= 30s
-FUZZ := lab:FuzzParse lab:FuzzParseLoadResult lab:FuzzSplitWords lab/record:FuzzOpen lab/record:FuzzMask loadgen/http1:FuzzResponse loadgen/http1:FuzzRequest downstream:FuzzHandler probes:FuzzHsperf probes:FuzzProc
+FUZZ := lab:FuzzParse lab:FuzzParseLoadResult lab:FuzzSplitWords lab:FuzzTraces lab/record:FuzzOpen lab/record:FuzzMask loadgen/http1:FuzzResponse loadgen/http1:FuzzRequest downstream:FuzzHandler probes:FuzzHsperf probes:FuzzProc
 fuzz: ## every fuzz target for FUZZTIME; what it finds stays in testdata/fuzz of its package, as a test
 	for t in $(FUZZ); do $(GO) test -run '^$$' -fuzz "^$${t#*:}$$" -fuzztime $(FUZZTIME) ./$${t%:*} || exit 1; done
 

@@ -57,6 +57,7 @@ func (a Apps) App(name string) (App, bool) {
 // BuildOptions say which build of the apps is meant.
 type BuildOptions struct {
 	Apps  []string     // their names; nil for all, empty for the tools alone
+	App   string       // one of [Contestants] makes this the build of that one alone
 	Boot  string       // Spring Boot version; empty for [DefaultBoot]
 	JDK   JDK          // compiles and unpacks; see [CompilerFor]
 	Cache string       // where builds are kept; empty for loomlab/apps in the user's cache folder
@@ -82,6 +83,9 @@ func (o BuildOptions) resolve() (BuildOptions, error) {
 	if err := CheckBoot(o.Boot); err != nil {
 		return o, err
 	}
+	if o.contestant() {
+		o.Apps = []string{o.App}
+	}
 	if o.Apps == nil {
 		o.Apps = AppNames
 	}
@@ -100,11 +104,11 @@ func (o BuildOptions) resolve() (BuildOptions, error) {
 
 // dir is where this build is kept: sources, Boot and JDK decide what is in it.
 func (o BuildOptions) dir() (string, error) {
-	hash, err := hashSources(testdata.Apps)
+	hash, err := hashSources(testdata.Apps, o.concerns)
 	if err != nil {
 		return "", err
 	}
-	return filepath.Join(o.Cache, fmt.Sprintf("%s-boot%s-jdk%d", hash, o.Boot, o.JDK.Major)), nil
+	return filepath.Join(o.Cache, fmt.Sprintf("%s-%s-jdk%d", hash, o.label(), o.JDK.Major)), nil
 }
 
 // CachedApps returns those of the apps that are built already, and whether all of
@@ -125,7 +129,7 @@ func CachedApps(o BuildOptions) (apps Apps, all bool) {
 			apps.List = append(apps.List, app)
 		}
 	}
-	return apps, len(apps.List) == len(o.Apps) && isFolder(filepath.Join(dir, toolsFolder))
+	return apps, len(apps.List) == len(o.Apps) && (o.contestant() || isFolder(filepath.Join(dir, toolsFolder)))
 }
 
 // BuildApps returns the apps, building from the embedded sources those that are not
@@ -188,6 +192,12 @@ func buildInto(ctx context.Context, o BuildOptions, dir string) (err error) {
 		if err := packageApps(ctx, o, sources, dir+".log"); err != nil {
 			return err
 		}
+	}
+	if o.contestant() {
+		if err := o.takeContestant(sources, out); err != nil {
+			return err
+		}
+		return moveInto(dir, filepath.Join(out, o.App))
 	}
 	for _, name := range o.Apps {
 		if err := unpack(ctx, o.JDK, filepath.Join(sources, name, "target", name+"-exec.jar"), filepath.Join(out, name), name+".jar"); err != nil {

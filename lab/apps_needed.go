@@ -40,12 +40,11 @@ func AppsOf(s record.SUT) []string {
 
 // lookForApps decides that no app can run where one of them is neither built nor
 // can be: the others beside its stand-in would be a comparison of two worlds.
-func (p *Plan) lookForApps(opts Options) {
+func (p *Plan) lookForApps() {
 	if p.Facts.NoApps != "" || p.Facts.NoMaven == "" {
 		return
 	}
 	for _, s := range p.Experiment.SUTs {
-		s.JDK, s.Boot = override(s.JDK, opts.JDK), override(s.Boot, opts.Boot)
 		if len(AppsOf(s)) > 0 && (p.Facts.FindApps == nil || p.Facts.FindApps(s) == "") {
 			p.Facts.NoApps = p.Facts.NoMaven
 		}

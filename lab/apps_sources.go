@@ -28,9 +28,13 @@ func walkSources(sources fs.FS, f func(path string, content []byte) error) error
 	})
 }
 
-func hashSources(sources fs.FS) (string, error) {
+// hashSources sums up the source files that concern a build.
+func hashSources(sources fs.FS, concerns func(path string) bool) (string, error) {
 	sum := sha256.New()
 	err := walkSources(sources, func(path string, content []byte) error {
+		if !concerns(path) {
+			return nil
+		}
 		fmt.Fprintf(sum, "%d %s %d ", len(path), path, len(content))
 		sum.Write(content)
 		return nil

@@ -289,7 +289,7 @@ func goneSoon(pid int) bool {
 func TestHashSources(t *testing.T) {
 	hash := func(files fstest.MapFS) string {
 		t.Helper()
-		h, err := hashSources(files)
+		h, err := hashSources(files, func(string) bool { return true })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -310,6 +310,64 @@ func TestHashSources(t *testing.T) {
 	} {
 		if hash(changed) == base {
 			t.Errorf("another %s has the same hash", name)
+		}
+	}
+}
+
+// A contestant is built alone, from its own sources, and starts as NAME.jar.
+func TestBuildContestant(t *testing.T) {
+	o := fakeTools(t, `
+echo "$(pwd) $*" > "$(dirname "$0")/call"
+[ -f mvnw ] && cd frameworks && [ -f pom.xml ] || exit 8
+mkdir -p quarkus/target/quarkus-app/lib helidon/target/app/lib
+echo jar > quarkus/target/quarkus-app/quarkus-run.jar
+echo jar > helidon/target/app/helidon.jar`)
+	for _, name := range []string{"quarkus", "helidon"} {
+		o.App = name
+		apps, err := BuildApps(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		app, ok := apps.App(name)
+		if content, err := os.ReadFile(app.Jar); !ok || err != nil || string(content) != "jar\n" || !isFolder(filepath.Join(app.Dir, "lib")) || len(apps.List) != 1 {
+			t.Errorf("%s: %+v %v %v", name, apps, ok, err)
+		}
+		if !strings.HasSuffix(apps.Dir, "-"+name+"-jdk25") || app.Jar != filepath.Join(apps.Dir, name, name+".jar") {
+			t.Errorf("%s is kept at %s", name, app.Jar)
+		}
+		call, _ := os.ReadFile(filepath.Join(filepath.Dir(o.JDK.Home), "bin", "call"))
+		if text := string(call); !strings.HasSuffix(text, " --file frameworks/pom.xml --projects "+name+" --also-make package\n") {
+			t.Errorf("Maven was called with %q", text)
+		}
+	}
+	if _, ok := CachedApps(BuildOptions{JDK: o.JDK, Cache: o.Cache}); ok {
+		t.Error("the Boot apps are cached too")
+	}
+}
+
+// What changes one build does not touch the others.
+func TestSourcesOfEachBuild(t *testing.T) {
+	for path, want := range map[string]string{
+		"pom.xml":                       "boot",
+		"mvc/src/A.java":                "boot",
+		"lab/pom.xml":                   "boot",
+		"frameworks/pom.xml":            "quarkus helidon",
+		"frameworks/lab/pom.xml":        "quarkus helidon",
+		"frameworks/quarkus/src/A.java": "quarkus",
+		"frameworks/helidon/pom.xml":    "helidon",
+		"frameworks/helidonX/pom.xml":   "",
+	} {
+		var of []string
+		for _, app := range []string{"", "quarkus", "helidon"} {
+			if (BuildOptions{App: app}).concerns(path) {
+				if app == "" {
+					app = "boot"
+				}
+				of = append(of, app)
+			}
+		}
+		if got := strings.Join(of, " "); got != want {
+			t.Errorf("%s concerns %q, want %q", path, got, want)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"loomlab/lab/record"
+	"loomlab/probes"
 )
 
 // Bounds of what surrounds a window.
@@ -46,6 +47,9 @@ type window struct {
 	endRSS         *int64                  // at the window's end, connections open
 	peakRSS        *int64                  // since the load began
 	waiting        [2]*record.AcceptQueues // at the window's two ends
+	ctx            context.Context         // of the cell, for what a line of the load asks of others
+	memory         *record.CellMemory      // with --memory
+	memoryReason   string                  // why there is none
 	result         *record.LoadResult
 	resultErr      error
 }
@@ -59,7 +63,7 @@ type secondMark struct {
 
 // measure runs one cell: warm-up where asked, lead-in, window, drain.
 func (f *fork) measure(ctx context.Context, j job) record.Cell {
-	w := &window{f: f, job: j, began: time.Now()}
+	w := &window{f: f, job: j, ctx: ctx, began: time.Now()}
 	w.cell = record.Cell{SUT: j.SUT, Fork: j.Fork, Connections: j.Connections, Rate: j.Rate, Round: j.Round,
 		Started: w.began.UTC(), Status: "ok", Unavailable: map[string]string{}}
 	warmup := f.load().Warmup
@@ -73,6 +77,7 @@ func (f *fork) measure(ctx context.Context, j job) record.Cell {
 	w.say("settling")
 	w.cell.Settle = f.settle(ctx)
 	exceptions := f.exceptions(ctx)
+	w.mapMemory(ctx, func(c *record.CellMemory, m *record.MemoryMap) { c.Before = m })
 	if f.appTree != nil {
 		_ = f.appTree.ResetPeak() // without it there is no peak, which PeakRSS then says
 	}
@@ -203,6 +208,7 @@ func (w *window) line(b []byte) {
 		w.closed = e.At
 		w.endRSS, w.peakRSS = w.f.rss(), w.f.peakRSS()
 		w.f.watch.phase("drain")
+		w.mapMemory(w.ctx, func(c *record.CellMemory, m *record.MemoryMap) { c.After = m })
 	case e.Event == "result":
 		var r record.LoadResult
 		if err := json.Unmarshal(b, &r); err != nil {
@@ -297,6 +303,8 @@ func (w *window) finish(ctx context.Context, exceptions map[string]int64) {
 		return
 	}
 	w.joinProbes()
+	w.joinPauses()
+	w.joinMemory()
 	if w.cell.Warmup == nil { // else it came before a load command
 		w.joinWarmup(w.cell.Load)
 	}
@@ -331,6 +339,7 @@ func (w *window) joinProbes() {
 		return
 	}
 	c := &w.cell
+	w.f.span = [2]float64{w.opened, w.closed}
 	c.Probes = w.f.watch.window(w.opened, w.closed)
 	c.Machine = w.f.watch.machineWindow(w.opened, w.closed, c.Probes)
 	for _, p := range c.Probes {
@@ -364,11 +373,11 @@ func (w *window) joinWarmup(by *record.LoadResult) {
 	w.cell.Warmup = &warmup
 }
 
-// joinExceptions keeps what the app counted during this cell.
+// joinExceptions keeps what the app counted, and its log showed, during this cell.
 func (w *window) joinExceptions(ctx context.Context, before map[string]int64) {
 	after := w.f.exceptions(context.WithoutCancel(ctx))
 	if after == nil {
-		w.cell.Unavailable["exceptions"] = "the SUT has no /lab/exceptions"
+		w.cell.Unavailable["exceptions"] = "the SUT has no /lab/exceptions, and no log of a JVM is here to find stack traces in"
 		return
 	}
 	for cause, n := range before {
@@ -426,16 +435,34 @@ func (f *fork) settle(ctx context.Context) *record.Settle {
 	return &record.Settle{Seconds: time.Since(began).Seconds()}
 }
 
-// exceptions reads what the app counted so far; nil where the SUT cannot say.
+// exceptions is how often each exception happened so far, as the app itself counts
+// and as its log shows; nil where neither can say. An exception that an app both
+// counts and logs is one: the higher count stands.
 func (f *fork) exceptions(ctx context.Context) map[string]int64 {
-	if !f.hasLab {
-		return nil
-	}
 	var counts map[string]int64
-	if err := f.prober.getJSON(ctx, "/lab/exceptions", &counts); err != nil || counts == nil {
-		return nil
+	if f.hasLab && f.prober.getJSON(ctx, "/lab/exceptions", &counts) != nil {
+		counts = nil
+	}
+	if f.traces == nil {
+		return counts
+	}
+	logged := f.traces.snapshot()
+	if counts == nil && len(logged) == 0 && !f.isJVM() {
+		return nil // another kind of program: no stack traces say nothing
+	}
+	if counts == nil {
+		counts = map[string]int64{}
+	}
+	for kind, n := range logged {
+		counts[kind] = max(counts[kind], n)
 	}
 	return counts
+}
+
+// isJVM tells whether the SUT runs on a JVM, with perf data or without.
+func (f *fork) isJVM() bool {
+	s := f.watch.sut()
+	return s != nil && (s.JVM != nil || s.Unavailable["jvm"] != probes.NoJVM)
 }
 
 // downstreamStats reads the downstream's account now; nil without one.

@@ -51,6 +51,9 @@ func (c *checker) experiment() {
 	if c.has("isolate") {
 		c.oneOf("isolate", c.e.Isolate, []string{IsolateRung})
 	}
+	if rungs := connectionRungs(c.e); c.has("jfr") && !c.mistaken("jfr") && !slices.Contains(rungs, c.e.JFR) {
+		c.add("jfr", "%d is no rung of the ladder; it has %s", c.e.JFR, joinInts(rungs))
+	}
 	c.downstream("downstream", c.e.Downstream)
 	c.place("place", c.e.Place)
 	c.netns("netns", c.e.Netns)
@@ -214,7 +217,7 @@ func (c *checker) sutKind(path string, s *record.SUT) {
 		c.add(path+".url", "SUT %q has a url and a command with {{port}}; want one of them", s.Name)
 	}
 	if app && !c.mistaken(path+".app") {
-		c.oneOf(path+".app", s.App, AppNames)
+		c.oneOf(path+".app", s.App, AllApps())
 	}
 	if command && !c.mistaken(path+".command") {
 		switch {

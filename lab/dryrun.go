@@ -151,6 +151,7 @@ func (p *Plan) orderText() string {
 // writeSUT writes a SUT's command line and that of its first window of load.
 func (p *Plan) writeSUT(b *strings.Builder, s PlannedSUT, values Placeholders) error {
 	values["port"] = fmt.Sprint(examplePort)
+	values["run_dir"] = "."
 	maps.Copy(values, p.Postgres.example())
 	argv, env, err := s.Argv(values.masked())
 	if err != nil {

@@ -87,6 +87,7 @@ func (p *Plan) estimate() Estimate {
 		add("calibration", fmt.Sprintf("%s × (2s + %v)", count(int(rungs), "rung"), length), rungs*(LeadIn(0)+length), rungs*(LeadIn(0)+length))
 	}
 	p.estimateEqualRate(all.starts, add)
+	p.estimateLooks(add)
 	return e
 }
 
@@ -186,6 +187,31 @@ func (p *Plan) estimateEqualRate(starts time.Duration, add func(what, how string
 		most += starts + windows*time.Duration(l.Warmup.Max)
 	}
 	add("equal rate", how, least, most)
+}
+
+// What looking inside a JVM takes outside the windows, roughly: one question
+// through jcmd, and reading a recording.
+const (
+	jcmdTime = time.Second
+	jfrTime  = 15 * time.Second
+)
+
+// estimateLooks adds the questions of --memory and the windows of --jfr.
+func (p *Plan) estimateLooks(add func(what, how string, least, most time.Duration)) {
+	jvms := time.Duration(0)
+	for _, s := range p.SUTs {
+		if s.NeedsJDK() {
+			jvms++
+		}
+	}
+	if p.Experiment.Memory && jvms > 0 {
+		looks := 2 * time.Duration(len(p.Cells)) * jvms / time.Duration(len(p.SUTs))
+		add("memory", fmt.Sprintf("%d × %v", looks, jcmdTime), looks*jcmdTime/2, looks*jcmdTime)
+	}
+	if p.Experiment.JFR > 0 {
+		window := LeadIn(0) + time.Duration(p.Experiment.Load.Duration) + settleLeast
+		add("recordings", fmt.Sprintf("%d × (%v + about %v)", jvms, window, jfrTime), jvms*window, jvms*(window+2*jfrTime))
+	}
 }
 
 // ceilings are those of a SUT on a rung under the nominal delay.

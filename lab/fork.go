@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"math"
 	"os"
@@ -28,11 +29,14 @@ type fork struct {
 	down       *tier  // nil without a downstream
 	downProber *prober
 	downURL    string
-	downGRPC   string        // host:port of its gRPC listener; "" without one
-	mute       bool          // the downstream is somebody else's, which gives no account
-	soloP50    time.Duration // what that takes when it is asked alone
-	db         *database     // nil where the SUT uses none
-	app        *tier         // nil for a SUT that runs already
+	downGRPC   string            // host:port of its gRPC listener; "" without one
+	mute       bool              // the downstream is somebody else's, which gives no account
+	soloP50    time.Duration     // what that takes when it is asked alone
+	db         *database         // nil where the SUT uses none
+	app        *tier             // nil for a SUT that runs already
+	traces     *traces           // in its log; nil where that is not ours
+	gcLog      *gcLog            // nil before the first window, and where there is none
+	heap       *probes.HeapRange // nil before it was asked for
 	appTree    *probes.Tree
 	prober     *prober
 	port       int
@@ -40,6 +44,8 @@ type fork struct {
 	watch      *watch
 	stopWatch  func()
 
+	last       record.Cell       // the cell measured last
+	span       [2]float64        // its window, in seconds of the clock
 	bare       bool              // there is no SUT: url is the downstream's
 	cold       bool              // nothing was warmed up yet
 	resumed    bool              // an earlier process of this fork was interrupted
@@ -61,8 +67,9 @@ func (l *lab) open(ctx context.Context, t turn) (*fork, error) {
 		l.observer.Point(p)
 	})
 	f.resumed = t.resumed
-	begin := record.Start{SUT: f.sut.Name, Fork: f.n, Kind: f.sut.Kind, Env: f.sut.Env, Resumed: t.resumed || l.startedBefore(t)}
+	begin := record.Start{SUT: f.sut.Name, Fork: f.n, Connections: l.plan.onlyRung(t), Kind: f.sut.Kind, Env: f.sut.Env, Resumed: t.resumed || l.startedBefore(t)}
 	l.observer.Phase(fmt.Sprintf("%s: starting", f.sut.Name))
+	l.finalFlags(ctx, f.sut) // now, while nothing runs; differingDefaults then finds them
 	err := f.openNetns()
 	if err == nil {
 		err = f.startDownstream(ctx)
@@ -86,6 +93,7 @@ func (l *lab) open(ctx context.Context, t turn) (*fork, error) {
 	}
 	l.run.Starts = append(l.run.Starts, begin)
 	l.limits(f.sut, begin, f.info)
+	l.differingDefaults(ctx, f.sut.Of)
 	l.observer.Start(begin)
 	return f, l.dir.WriteRun(*l.run)
 }
@@ -213,6 +221,9 @@ func (f *fork) startSUT(ctx context.Context, begin *record.Start) error {
 		begin.ReadyS = &s
 		f.settle(ctx)
 		begin.IdleRSSBytes = f.rss()
+		if f.plan.Experiment.Memory {
+			begin.Memory, _ = f.memory(ctx) // each cell says why there is none
+		}
 	}
 	f.hasLab = f.sut.Kind == KindApp || f.sut.Kind == KindStandin
 	f.info = f.facts(ctx)
@@ -243,7 +254,9 @@ func (f *fork) launchSUT(begin *record.Start) error {
 			return fmt.Errorf("port %d is in use by %s; end that one first", f.port, holder)
 		}
 	}
-	f.app, err = start(f.lab.self, launch{tier: "sut", place: f.launcher("sut"), argv: argv, env: environ(env), log: f.lab.log(f.sut.Name)})
+	f.traces = &traces{}
+	log := io.MultiWriter(f.lab.log(f.sut.Name), f.traces)
+	f.app, err = start(f.lab.self, launch{tier: "sut", place: f.launcher("sut"), argv: argv, env: environ(env), log: log})
 	if err != nil {
 		return err
 	}
@@ -288,7 +301,8 @@ func (f *fork) jvm() *record.StartJVM {
 	if s == nil || s.JVM == nil {
 		return nil
 	}
-	jvm := &record.StartJVM{Home: f.sut.JDK, Version: s.JVM.Version, Collector: s.JVM.Collector, Flags: s.JVM.Flags}
+	jvm := &record.StartJVM{Home: f.sut.JDK, Version: s.JVM.Version, Collector: s.JVM.Collector}
+	ownFlags(jvm, s.JVM.Flags)
 	jvm.Info = f.info
 	if n, err := strconv.Atoi(jvm.Info["processors"]); err == nil {
 		jvm.CPUs = n

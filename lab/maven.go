@@ -39,14 +39,17 @@ type mavenRun struct {
 // packageApps packages the apps and what they are built on, into the target
 // folders among the sources.
 func packageApps(ctx context.Context, o BuildOptions, sources, logPath string) error {
-	args := []string{"-Dboot.version=" + o.Boot}
-	if strings.HasPrefix(o.Boot, "3.") {
+	what, args := "the apps with Spring Boot "+o.Boot, []string{"-Dboot.version=" + o.Boot}
+	switch {
+	case o.contestant():
+		what, args = o.App, []string{"--file", filepath.Join(frameworksFolder, "pom.xml")}
+	case strings.HasPrefix(o.Boot, "3."):
 		args = append(args, "-Pboot3")
 	}
 	return mavenRun{
 		what: "building the jars", dir: sources, jdk: o.JDK, log: o.Log,
 		args:     append(args, "--projects", strings.Join(o.Apps, ","), "--also-make", "package"),
-		announce: fmt.Sprintf("building the apps with Spring Boot %s, %v and %%s; a first build downloads its jars from Maven Central", o.Boot, o.JDK),
+		announce: fmt.Sprintf("building %s, with %v and %%s; a first build downloads its jars from Maven Central", what, o.JDK),
 	}.run(ctx, logPath)
 }
 

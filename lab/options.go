@@ -25,12 +25,15 @@ type Options struct {
 	Path        *string
 	Warmup      *record.Warmup // --warmup, see ParseWarmup
 	// Place is --place, see ParsePlaces: tiers that it does not name stay.
-	Place     map[string]string
-	Standins  bool   // stand-ins in place of the experiment's SUTs
-	JDK       string // --jdk: a major version or a home; "" leaves each SUT's own
-	Boot      string // --boot: a Spring Boot version
+	Place    map[string]string
+	Standins bool // stand-ins in place of the experiment's SUTs
+	// JDK is --jdk, versions or homes, and Boot --boot, Spring Boot versions. One of
+	// a kind replaces each SUT's own; several multiply the SUTs. None leaves them.
+	JDK, Boot []string
 	Postgres  string // --postgres: the DSN of the user's own database
 	EqualRate *bool  // --equal-rate: an open-loop window of every SUT at one rate
+	Memory    bool   // --memory: where each SUT's memory is, before and after each rung
+	JFR       *int   // --jfr: the rung to record; 0 is the highest
 	// Quick is one round, windows and warm-ups of 3 s, and the first two rungs;
 	// other flags still have their say.
 	Quick bool
@@ -99,6 +102,7 @@ func (o *Options) apply(e *record.Experiment) error {
 	if o.EqualRate != nil {
 		e.Load.EqualRate = o.EqualRate
 	}
+	e.Memory = e.Memory || o.Memory
 	if len(o.Place) > 0 {
 		places := maps.Clone(e.Place)
 		if places == nil {
@@ -112,6 +116,9 @@ func (o *Options) apply(e *record.Experiment) error {
 			}
 		}
 	}
+	if err := o.applyJFR(e); err != nil {
+		return err
+	}
 	if o.Delay != nil {
 		e.Downstream.Delay = record.Duration(*o.Delay)
 		for i := range e.SUTs {
@@ -121,10 +128,6 @@ func (o *Options) apply(e *record.Experiment) error {
 		}
 	}
 	for i := range e.SUTs {
-		if s := &e.SUTs[i]; s.App != "" {
-			s.JDK = override(s.JDK, o.JDK)
-			s.Boot = override(s.Boot, o.Boot)
-		}
 		if o.Path != nil {
 			e.SUTs[i].Path = *o.Path
 		}
@@ -207,11 +210,4 @@ func set[T any](to *T, from *T) {
 	if from != nil {
 		*to = *from
 	}
-}
-
-func override(own, flag string) string {
-	if flag != "" {
-		return flag
-	}
-	return own
 }

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -109,12 +110,15 @@ func NewPlan(exp *record.Experiment, opts Options, machine Facts) (*Plan, error)
 		return nil, err
 	}
 	e.SUTs = suts
-	for _, s := range suts {
+	if err := opts.multiply(e, own, p.planned); err != nil {
+		return nil, err
+	}
+	for _, s := range e.SUTs {
 		if len(e.LoadOf(s.Name).Rungs()) == 0 {
 			return nil, fmt.Errorf("%s has no ladder: in %s each SUT has its own; give --connections", s.Name, e.Name)
 		}
 	}
-	p.lookForApps(opts)
+	p.lookForApps()
 	if err := p.planSUTs(own, opts); err != nil {
 		return nil, err
 	}
@@ -142,6 +146,10 @@ func (p *Plan) planSUTs(own map[string]bool, opts Options) error {
 		standin := opts.Standins && own[s.Name]
 		if planned.NeedsJDK() && (!standin || planned.tiersMention("jdk", "apps")) {
 			why, err := p.findJDK(&planned, opts)
+			if lacking := (*lackingJDK)(nil); errors.As(err, &lacking) && own[s.Name] {
+				p.Skipped = append(p.Skipped, SkippedSUT{s.Name, lacking.Error()})
+				continue
+			}
 			if err != nil {
 				return err
 			}
@@ -175,7 +183,7 @@ func (p *Plan) planSUTs(own map[string]bool, opts Options) error {
 		if planned.NeedsApps() && p.Facts.FindApps != nil {
 			planned.Apps = p.Facts.FindApps(planned.SUT)
 		}
-		planned.Words = p.words(planned)
+		planned.Words = p.words(&planned)
 		running = append(running, planned.SUT)
 		p.SUTs = append(p.SUTs, planned)
 	}
@@ -198,12 +206,12 @@ func (p *Plan) planned(s record.SUT) PlannedSUT {
 }
 
 // findJDK sets the SUT's JDK. why is the reason for stand-ins, where no JDK was
-// asked for by name: one that was, and is not there, is an error.
+// asked for by name: one that was, and is not there, is an error, a [lackingJDK]
+// where the experiment's own file asks for it.
 func (p *Plan) findJDK(s *PlannedSUT, opts Options) (why string, err error) {
-	s.JDK, s.Boot = override(s.JDK, opts.JDK), override(s.Boot, opts.Boot)
 	asked := s.JDK
 	if p.Facts.NoApps != "" {
-		if opts.JDK != "" || opts.Boot != "" {
+		if len(opts.JDK) > 0 || len(opts.Boot) > 0 {
 			return "", fmt.Errorf("%s cannot run: %s", s.Name, p.Facts.NoApps)
 		}
 		return p.Facts.NoApps, nil
@@ -217,6 +225,8 @@ func (p *Plan) findJDK(s *PlannedSUT, opts Options) (why string, err error) {
 		return "", nil
 	case asked == "":
 		return err.Error(), nil
+	case len(opts.JDK) == 0:
+		return "", &lackingJDK{err}
 	}
 	return "", fmt.Errorf("%s: %w", s.Name, err)
 }
@@ -233,8 +243,16 @@ func (p *Plan) placeLacks(s PlannedSUT) string {
 	return p.Facts.NetnsLacks()
 }
 
+// lackingJDK says that the JDK which an experiment names for one of its SUTs is
+// not there. The SUT is then left out, aloud: another JDK would be another
+// experiment, and the other SUTs need not suffer.
+type lackingJDK struct{ error }
+
 // NeedsApps tells whether s, or a tier around it, runs from the build of testdata/apps.
 func (s *PlannedSUT) NeedsApps() bool { return s.Kind == KindApp || s.mentions("apps") }
+
+// NeedsBoot tells whether s is built with a Spring Boot version that can be chosen.
+func (s *PlannedSUT) NeedsBoot() bool { return s.NeedsApps() && !slices.Contains(Contestants, s.App) }
 
 // NeedsJDK tells whether s, or a tier around it, runs on a JDK that is found for it.
 func (s *PlannedSUT) NeedsJDK() bool { return s.NeedsApps() || s.mentions("jdk") }

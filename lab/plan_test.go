@@ -121,7 +121,7 @@ func TestPlanRefuses(t *testing.T) {
 		{"timeout", nil, Options{Timeout: ptr(-time.Second)}, "--timeout -1s: want more than 0"},
 		{"delay", nil, Options{Delay: ptr(-time.Second)}, "--delay -1s: want 0 or more"},
 		{"path", nil, Options{Path: ptr("call")}, `--path "call": a path begins with /`},
-		{"JDK not there", nil, Options{JDK: "99"}, "platform: no JDK 99 here"},
+		{"JDK not there", nil, Options{JDK: []string{"99"}}, "platform: no JDK 99 here"},
 		{"delay without downstream", none, Options{Delay: ptr(time.Second)}, "--delay 1s: the experiment none has no downstream"},
 		{"downstream without downstream", none, Options{SUTs: []string{"m=a {{port}} {{downstream}}"}}, "--sut m=a {{port}} {{downstream}}: {{downstream}}: the experiment none has no downstream"},
 		{"no stand-in", none, Options{Standins: true}, "nothing to run: s is skipped, it has no stand-in"},
@@ -185,7 +185,7 @@ func TestPlanWithoutJDK(t *testing.T) {
 	if want := []string{KindStandin, KindStandin, KindStandin, KindCommand}; !reflect.DeepEqual(kinds, want) {
 		t.Errorf("kinds = %v", kinds)
 	}
-	if _, err := NewPlan(article(t), Options{JDK: "21"}, bare); err == nil || err.Error() != "platform cannot run: no JDK 21 or later was found" {
+	if _, err := NewPlan(article(t), Options{JDK: []string{"21"}}, bare); err == nil || err.Error() != "platform cannot run: no JDK 21 or later was found" {
 		t.Errorf("with --jdk: %v", err)
 	}
 	p, err = NewPlan(article(t), Options{SUTs: []string{"m=a {{port}}"}}, bare)
@@ -197,7 +197,7 @@ func TestPlanWithoutJDK(t *testing.T) {
 func TestPlanOptions(t *testing.T) {
 	e := article(t)
 	p, err := NewPlan(e, Options{Connections: []int{5, 3}, Rounds: ptr(1), Forks: ptr(2), Duration: ptr(time.Second), Timeout: ptr(2 * time.Second),
-		Delay: ptr(time.Duration(0)), Path: ptr("/hello"), Warmup: &record.Warmup{}, JDK: "25", Boot: "3.5.7"}, jdkMachine)
+		Delay: ptr(time.Duration(0)), Path: ptr("/hello"), Warmup: &record.Warmup{}, JDK: []string{"25"}, Boot: []string{"3.5.7"}}, jdkMachine)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +227,7 @@ func TestSUTArgv(t *testing.T) {
 		t.Fatal(err)
 	}
 	argv, _, err := p.SUTs[1].Argv(Placeholders{"port": "1", "downstream": "http://127.0.0.1:2"})
-	want := "/jdk/bin/java -Xmx1g -Xms256m -XX:+UseG1GC -jar /cache/apps/mvc/mvc.jar --server.port=1 --lab.downstream=http://127.0.0.1:2 --spring.threads.virtual.enabled=true"
+	want := "/jdk/bin/java -Xmx1g -Xms256m -XX:+UseG1GC -Xlog:gc,gc+phases:file={{run_dir}}/gc-virtual-%p.log:tm,tn:filecount=0 -jar /cache/apps/mvc/mvc.jar --server.port=1 --lab.downstream=http://127.0.0.1:2 --spring.threads.virtual.enabled=true"
 	if err != nil || strings.Join(argv, " ") != want {
 		t.Errorf("got  %s, %v\nwant %s", strings.Join(argv, " "), err, want)
 	}

@@ -46,7 +46,7 @@ func ResumePlan(saved *record.Saved, machine Facts, dsn string) (*Plan, error) {
 		if planned.NeedsApps() && machine.FindApps != nil {
 			planned.Apps = machine.FindApps(planned.SUT)
 		}
-		planned.Words = p.words(planned)
+		planned.Words = p.words(&planned)
 		p.SUTs = append(p.SUTs, planned)
 	}
 	if err := p.planPostgres(dsn); err != nil {
@@ -225,7 +225,10 @@ func (l *lab) takeUp(before []record.Cell) {
 
 // startedBefore tells whether an earlier process of a fork is in the record.
 func (l *lab) startedBefore(t turn) bool {
-	return l.plan.Before != nil && l.plan.Experiment.Isolate != IsolateRung && slices.ContainsFunc(l.run.Starts, func(s record.Start) bool { return s.SUT == t.sut.Name && s.Fork == t.fork })
+	rung := l.plan.onlyRung(t)
+	return l.plan.Before != nil && slices.ContainsFunc(l.run.Starts, func(s record.Start) bool {
+		return s.SUT == t.sut.Name && s.Fork == t.fork && s.Connections == rung
+	})
 }
 
 // calibrated tells whether every rung that fits has been calibrated already.

@@ -63,12 +63,13 @@ type lab struct {
 	run      *record.Run
 	observer Observer
 	logs     logs
-	failed   bool            // a cell or a start has failed, or one could not be saved
-	measured []figure        // the throughputs so far, for the equal rate
-	rate     float64         // the equal rate, once it is fixed
-	attempts map[keyOf]int   // of cells that were interrupted, in a run that was resumed
-	costs    []spent         // of the instrument so far, which show the machine's speed
-	postgres *postgresFolder // nil until a SUT needs one
+	failed   bool                         // a cell or a start has failed, or one could not be saved
+	measured []figure                     // the throughputs so far, for the equal rate
+	rate     float64                      // the equal rate, once it is fixed
+	attempts map[keyOf]int                // of cells that were interrupted, in a run that was resumed
+	costs    []spent                      // of the instrument so far, which show the machine's speed
+	postgres *postgresFolder              // nil until a SUT needs one
+	flags    map[string]map[string]string // final flags of JVMs that were asked, see finalFlags
 }
 
 // forks is the whole story: each SUT afresh, up the ladder, round by round.
@@ -103,6 +104,11 @@ func (f *fork) climb(ctx context.Context, cells []CellKey) error {
 			return err
 		}
 		warmed = key.Rung()
+		if f.recordsAfter(key) {
+			if err := f.flight(ctx, key, f.last); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
@@ -120,12 +126,11 @@ func (f *fork) one(ctx context.Context, j job) error {
 	} else {
 		cell = f.measure(ctx, j)
 	}
+	f.last = cell
 	if err := f.lab.keep(cell); err != nil {
 		return err
 	}
-	if f.broken == "" {
-		f.notice(cell, j)
-	}
+	f.notice(cell, j.where())
 	return nil
 }
 
@@ -135,8 +140,11 @@ type mortal struct {
 	*tier
 }
 
-// notice breaks the fork when a tier has died by the end of a cell.
-func (f *fork) notice(cell record.Cell, j job) {
+// notice breaks the fork when a tier has died by the end of a cell, or of what came after it at the place that where names.
+func (f *fork) notice(cell record.Cell, where string) {
+	if f.broken != "" {
+		return
+	}
 	tiers := []mortal{{"the SUT", f.app}, {"the downstream", f.down}}
 	if f.db != nil {
 		tiers = append(tiers, mortal{"PostgreSQL", f.db.tier})
@@ -145,9 +153,9 @@ func (f *fork) notice(cell record.Cell, j job) {
 		if !t.hasEnded() {
 			continue
 		}
-		f.broken = fmt.Sprintf("%s had died %s", t.who, j.where())
+		f.broken = fmt.Sprintf("%s had died %s", t.who, where)
 		if cell.Status == "ok" {
-			f.between = fmt.Sprintf("%s %s between two windows, after the one %s", t.who, t.cause(), j.where())
+			f.between = fmt.Sprintf("%s %s between two windows, after the one %s", t.who, t.cause(), where)
 		}
 		return
 	}
@@ -202,6 +210,14 @@ func (l *lab) judgeClaims() error {
 	saved.Run = *l.run
 	l.run.Claims = Claims(saved)
 	return nil
+}
+
+// onlyRung is the rung that the process of a turn is for, where each has its own; else 0.
+func (p *Plan) onlyRung(t turn) int {
+	if p.Experiment.Isolate != IsolateRung || len(t.cells) == 0 {
+		return 0
+	}
+	return t.cells[0].Connections
 }
 
 // keep puts a cell on disk and shows it.

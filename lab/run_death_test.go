@@ -19,7 +19,7 @@ func TestDeathBetweenWindows(t *testing.T) {
 	for who, f := range map[string]*fork{
 		"the SUT": {app: dead()}, "the downstream": {down: dead()}, "PostgreSQL": {db: &database{tier: dead()}},
 	} {
-		f.notice(record.Cell{Status: "ok"}, at)
+		f.notice(record.Cell{Status: "ok"}, at.where())
 		first, second := f.skipped(at), f.skipped(at)
 		if first.Status != "failed" || !strings.HasPrefix(first.Reason, who+" died of SIGSEGV between two windows") {
 			t.Errorf("the first: %s, %s", first.Status, first.Reason)
@@ -28,7 +28,7 @@ func TestDeathBetweenWindows(t *testing.T) {
 			t.Errorf("the second: %s, %s", second.Status, second.Reason)
 		}
 		f.broken = ""
-		f.notice(record.Cell{Status: "failed"}, at) // a window saw it
+		f.notice(record.Cell{Status: "failed"}, at.where()) // a window saw it
 		if c := f.skipped(at); c.Status != "skipped" {
 			t.Errorf("after a window that failed: %s, %s", c.Status, c.Reason)
 		}

@@ -49,6 +49,7 @@ func (l launch) guardFlags() []string {
 type tier struct {
 	name  string
 	pid   int // of the tier's own command, not of the guard
+	argv  []string
 	stdin io.WriteCloser
 
 	guard    *exec.Cmd
@@ -72,7 +73,7 @@ func start(self string, l launch) (*tier, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tier{name: l.tier, lifeline: lifelineW, done: make(chan struct{}), gone: make(chan struct{}), tail: &tail{}, grace: l.grace}
+	t := &tier{name: l.tier, argv: l.argv, lifeline: lifelineW, done: make(chan struct{}), gone: make(chan struct{}), tail: &tail{}, grace: l.grace}
 	if t.grace == 0 {
 		t.grace = stopGrace
 	}

@@ -94,12 +94,14 @@ func (p *Plan) EngineArgv(s PlannedSUT, base string, rung record.Rung, hold bool
 	return argv
 }
 
-// words is the command line of a SUT with its placeholders, and nil for a URL.
-func (p *Plan) words(s PlannedSUT) []string {
+// words is the command line of a SUT with its placeholders, and nil for a URL. It
+// may add to the SUT's environment.
+func (p *Plan) words(s *PlannedSUT) []string {
 	hasDownstream := s.Downstream != nil
 	switch s.Kind {
 	case KindApp:
 		words := append([]string{"{{jdk}}/bin/java"}, s.JVM...)
+		words = append(words, p.instruments(*s)...)
 		words = append(words, "-jar", "{{apps}}/"+s.App+"/"+s.App+".jar", "--server.port={{port}}")
 		if hasDownstream {
 			words = append(words, "--lab.downstream={{downstream}}")
@@ -118,7 +120,7 @@ func (p *Plan) words(s PlannedSUT) []string {
 		}
 		return append(words, s.Standin.Args...)
 	case KindCommand:
-		return append(append([]string(nil), s.Command...), s.Args...)
+		return p.instrumented(s)
 	}
 	return nil
 }

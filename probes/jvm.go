@@ -18,11 +18,13 @@ func (c Counters) jvm() JVM {
 		ThreadsStarted:     c.long("java.threads.started"),
 		HeapCommittedBytes: c.heapCommitted(),
 		HeapAfterGCBytes:   c.heapAfterGC(),
+		Generations:        c.generations(),
 		GC:                 c.gc(),
 		JITSeconds:         c.seconds("java.ci.totalTime"),
 		JITCompiles:        c.long("sun.ci.totalCompiles"),
 		ClassesLoaded:      c.sum("java.cls.loadedClasses", "java.cls.sharedLoadedClasses"),
 		MetaspaceUsedBytes: c.metaspaceUsed(),
+		CompiledCodeBytes:  c.long("sun.ci.nmethodCodeSize"),
 		SafepointSeconds:   c.seconds("sun.rt.safepointTime"),
 		Safepoints:         c.long("sun.rt.safepoints"),
 	}
@@ -147,21 +149,42 @@ func (c Counters) heapCommitted() *int64 {
 // space all the time: that is heap used now, not after a collection, so null.
 // Before the first collection it is null with every collector.
 func (c Counters) heapAfterGC() *int64 {
+	var total *int64
+	for _, g := range c.generations() {
+		if g.AfterGCBytes != nil {
+			if total == nil {
+				total = new(int64)
+			}
+			*total += *g.AfterGCBytes
+		}
+	}
+	return total
+}
+
+// generations lists those of the heap that hold anything; null without a heap.
+func (c Counters) generations() []Generation {
 	var collections int64
 	for _, name := range c.indexed(gcCollector, ".invocations") {
 		collections += c.Longs[name]
 	}
-	if collections == 0 || c.collector() == shenandoah {
-		return nil
-	}
-	var spaces []string
+	known := collections > 0 && c.collector() != shenandoah
+	var list []Generation
 	for _, capacity := range c.indexed(gcGeneration, ".capacity") {
-		generation := strings.TrimSuffix(capacity, "capacity")
-		for _, used := range c.indexed(generation+"space.", ".used") {
-			if c.Strings[strings.TrimSuffix(used, "used")+"name"] != "eden" {
-				spaces = append(spaces, used)
-			}
+		if c.Longs[capacity] == 0 {
+			continue // Shenandoah's young generation has neither spaces nor size
 		}
+		base := strings.TrimSuffix(capacity, "capacity")
+		g := Generation{Name: c.Strings[base+"name"], CommittedBytes: c.Longs[capacity]}
+		if known {
+			var spaces []string
+			for _, used := range c.indexed(base+"space.", ".used") {
+				if c.Strings[strings.TrimSuffix(used, "used")+"name"] != "eden" {
+					spaces = append(spaces, used)
+				}
+			}
+			g.AfterGCBytes = c.sum(spaces...)
+		}
+		list = append(list, g)
 	}
-	return c.sum(spaces...)
+	return list
 }

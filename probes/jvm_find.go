@@ -163,14 +163,16 @@ func (t *Tree) readJVM(unavailable map[string]string, alive []*member) *JVM {
 	return &jvm
 }
 
-const reasonNoJVM = "no JVM in the tree"
+// NoJVM is the reason for having no JVM figures where there is no JVM, as under a
+// program of another kind: there is nothing to mend.
+const NoJVM = "no JVM in the tree"
 
 func (t *Tree) jvmCounters(alive []*member) (Counters, *member, string) {
-	reason := reasonNoJVM
+	reason := NoJVM
 	for _, m := range alive {
 		path, why := t.perfData(m)
 		if path == "" {
-			if why != "" && reason == reasonNoJVM {
+			if why != "" && reason == NoJVM {
 				reason = why
 			}
 			continue

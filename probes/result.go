@@ -39,23 +39,32 @@ type ThreadGroup struct {
 
 // JVM is read from the hsperfdata file of the first JVM in the tree.
 type JVM struct {
-	PID                int      `json:"pid"`
-	Version            string   `json:"version"`      // java.property.java.version, such as "25.0.3"
-	Collector          string   `json:"collector"`    // "G1", "Parallel", "Serial", "ZGC", "Shenandoah"
-	Flags              []string `json:"-"`            // its arguments, of JAVA_TOOL_OPTIONS and flag files too; not repeated in every line of a series
-	ThreadsLive        *int64   `json:"threads_live"` // platform threads; virtual threads are not counted
-	ThreadsPeak        *int64   `json:"threads_peak"` // since JVM start
-	ThreadsStarted     *int64   `json:"threads_started"`
-	HeapCommittedBytes *int64   `json:"heap_committed_bytes"`
-	HeapAfterGCBytes   *int64   `json:"heap_after_gc_bytes"` // old + survivor just after the last GC; null before one, and with Shenandoah
-	GC                 []GC     `json:"gc"`
-	JITSeconds         *float64 `json:"jit_s"` // java.ci.totalTime, summed over compiler threads, cumulative
-	JITCompiles        *int64   `json:"jit_compiles"`
-	ClassesLoaded      *int64   `json:"classes_loaded"`
-	MetaspaceUsedBytes *int64   `json:"metaspace_used_bytes"`  // when last collected; null before
-	CodeCacheUsedBytes *int64   `json:"code_cache_used_bytes"` // null: no JDK writes it to hsperfdata
-	SafepointSeconds   *float64 `json:"safepoint_s"`           // all threads stopped, for GC and else, cumulative
-	Safepoints         *int64   `json:"safepoints"`
+	PID                int          `json:"pid"`
+	Version            string       `json:"version"`      // java.property.java.version, such as "25.0.3"
+	Collector          string       `json:"collector"`    // "G1", "Parallel", "Serial", "ZGC", "Shenandoah"
+	Flags              []string     `json:"-"`            // its arguments, of JAVA_TOOL_OPTIONS and flag files too; not repeated in every line of a series
+	ThreadsLive        *int64       `json:"threads_live"` // platform threads; virtual threads are not counted
+	ThreadsPeak        *int64       `json:"threads_peak"` // since JVM start
+	ThreadsStarted     *int64       `json:"threads_started"`
+	HeapCommittedBytes *int64       `json:"heap_committed_bytes"`
+	HeapAfterGCBytes   *int64       `json:"heap_after_gc_bytes"` // old + survivor just after the last GC; null before one, and with Shenandoah
+	Generations        []Generation `json:"generations"`         // of the heap; one with collectors that have none
+	GC                 []GC         `json:"gc"`
+	JITSeconds         *float64     `json:"jit_s"` // java.ci.totalTime, summed over compiler threads, cumulative
+	JITCompiles        *int64       `json:"jit_compiles"`
+	ClassesLoaded      *int64       `json:"classes_loaded"`
+	MetaspaceUsedBytes *int64       `json:"metaspace_used_bytes"`  // when last collected; null before
+	CodeCacheUsedBytes *int64       `json:"code_cache_used_bytes"` // null: no JDK writes it to hsperfdata; see CompiledCodeBytes
+	CompiledCodeBytes  *int64       `json:"compiled_code_bytes"`   // machine code that the JIT has made so far, with what was thrown away again
+	SafepointSeconds   *float64     `json:"safepoint_s"`           // all threads stopped, for GC and else, cumulative
+	Safepoints         *int64       `json:"safepoints"`
+}
+
+// Generation is a part of the heap.
+type Generation struct {
+	Name           string `json:"name"`            // as the JVM names it: young, new, old, Heap
+	CommittedBytes int64  `json:"committed_bytes"` // taken from the system
+	AfterGCBytes   *int64 `json:"after_gc_bytes"`  // held just after the last collection, without eden; null before one, and with Shenandoah
 }
 
 // GC is one collector's cumulative account.
@@ -81,10 +90,15 @@ type Window struct {
 	FDsMax             *int64            `json:"fds_max"`
 	HeapCommittedBytes *int64            `json:"heap_committed_bytes"`
 	HeapAfterGCBytes   *int64            `json:"heap_after_gc_bytes"`
+	Generations        []Generation      `json:"generations,omitempty"` // at the window's end
 	GC                 *GCTotal          `json:"gc"`
 	JITSeconds         *float64          `json:"jit_s"`
 	JITCompiles        *int64            `json:"jit_compiles"`
 	SafepointSeconds   *float64          `json:"safepoint_s"`
+	Safepoints         *int64            `json:"safepoints"`
+	ClassesLoaded      *int64            `json:"classes_loaded"`       // at the window's end, as the two below
+	MetaspaceUsedBytes *int64            `json:"metaspace_used_bytes"` // as of the last collection
+	CompiledCodeBytes  *int64            `json:"compiled_code_bytes"`
 	Unavailable        map[string]string `json:"unavailable"`
 }
 

@@ -38,7 +38,7 @@ func TestCPUOfABurningChildIsItsOwnRusage(t *testing.T) {
 		groups += g.CPUS
 	}
 	near(t, "CPU by thread group", groups, used, 0.1)
-	if s.JVM != nil || s.Unavailable["jvm"] != reasonNoJVM {
+	if s.JVM != nil || s.Unavailable["jvm"] != NoJVM {
 		t.Errorf("jvm of a Go program: %s", asJSON(s))
 	}
 }

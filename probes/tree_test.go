@@ -190,7 +190,7 @@ func TestPerfDataIsFound(t *testing.T) {
 		"inside a container":    {path: "proc/101/root/tmp/hsperfdata_app/1", found: true},
 		"stale":                 {path: "tmp/hsperfdata_user1000/101", age: time.Hour, comm: "java", reason: "older"},
 		"perf data off":         {path: "tmp/unrelated", comm: "java", reason: "perf data off"},
-		"not a JVM":             {path: "tmp/unrelated", reason: reasonNoJVM},
+		"not a JVM":             {path: "tmp/unrelated", reason: NoJVM},
 	} {
 		m := newFakeMachine(t)
 		m.process(100, 1, 400, "S", 1, 0) // sh -c java: the JVM is a child

@@ -1,12 +1,15 @@
 package probes
 
+import "slices"
+
 // jvm fills the JVM's figures of a window.
 func (c cutter) jvm(w *Window) {
-	fields := []string{"jvm", "platform_threads", "heap_committed_bytes", "heap_after_gc_bytes", "gc", "jit_s", "jit_compiles", "safepoint_s"}
+	fields := []string{"jvm", "platform_threads", "heap_committed_bytes", "heap_after_gc_bytes", "gc", "jit_s", "jit_compiles", "safepoint_s",
+		"safepoints", "classes_loaded", "metaspace_used_bytes", "compiled_code_bytes"}
 	reason := ""
 	switch {
 	case !c.hasJVM():
-		reason = c.why("jvm", reasonNoJVM)
+		reason = c.why("jvm", NoJVM)
 	case c.restarted():
 		reason = "the JVM was restarted inside the window"
 	}
@@ -36,7 +39,23 @@ func (c cutter) jvm(w *Window) {
 		compiles := int64(*n)
 		w.JITCompiles = &compiles
 	}
+	if n, _ := c.difference("safepoints", whole(func(j *JVM) *int64 { return j.Safepoints })); n != nil {
+		safepoints := int64(*n)
+		w.Safepoints = &safepoints
+	}
+	w.ClassesLoaded = c.end("classes_loaded", func(j *JVM) *int64 { return j.ClassesLoaded })
+	w.MetaspaceUsedBytes = c.end("metaspace_used_bytes", func(j *JVM) *int64 { return j.MetaspaceUsedBytes })
+	w.CompiledCodeBytes = c.end("compiled_code_bytes", func(j *JVM) *int64 { return j.CompiledCodeBytes })
 	c.collections(w)
+}
+
+// end is a gauge of the JVM at its last sample that has it.
+func (c cutter) end(field string, get func(*JVM) *int64) *int64 {
+	e := c.extent(field, ofJVM(get))
+	if e == nil {
+		return nil
+	}
+	return &e.End
 }
 
 func ofJVM(get func(*JVM) *int64) func(Sample) *int64 {
@@ -124,6 +143,12 @@ func (c cutter) collections(w *Window) {
 				first = s.JVM
 			}
 			last = s.JVM
+		}
+	}
+	w.Generations = slices.Clone(last.Generations)
+	if *count == 0 {
+		for i := range w.Generations {
+			w.Generations[i].AfterGCBytes = nil // of a collection before the window
 		}
 	}
 	switch {

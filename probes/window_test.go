@@ -13,7 +13,7 @@ func series(at ...float64) []Sample {
 	for i, t := range at {
 		samples = append(samples, Sample{
 			At: t, CPUS: ptr(3 + t/2), RSSBytes: ptr(int64(1000 + 100*i)), Threads: ptr(int64(10 + i)), FDs: ptr(int64(5)), Processes: 1,
-			Unavailable: map[string]string{"jvm": reasonNoJVM},
+			Unavailable: map[string]string{"jvm": NoJVM},
 		})
 	}
 	return samples
@@ -27,8 +27,8 @@ func TestWindowIsCutAtItsEdges(t *testing.T) {
 	if *w.RSSBytes != (Extent{Mean: 1500, Max: 1700, End: 1700}) || *w.Threads != (LivePeak{17, 17}) || *w.FDsMax != 5 {
 		t.Errorf("%s", asJSON(w))
 	}
-	if w.RunDelayS != nil || w.Unavailable["run_delay_s"] == "" || w.PlatformThreads != nil || w.Unavailable["gc"] != reasonNoJVM ||
-		w.Unavailable["jvm"] != reasonNoJVM {
+	if w.RunDelayS != nil || w.Unavailable["run_delay_s"] == "" || w.PlatformThreads != nil || w.Unavailable["gc"] != NoJVM ||
+		w.Unavailable["jvm"] != NoJVM {
 		t.Errorf("%s", asJSON(w))
 	}
 }

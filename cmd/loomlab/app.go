@@ -123,9 +123,12 @@ func flagsFirst(app *cli.App, args []string) []string {
 	}
 	takesValue := map[string]bool{}
 	for _, f := range command.Flags {
-		_, isBool := f.(*cli.BoolFlag)
+		_, alone := f.(*cli.BoolFlag)
+		if g, ok := f.(*cli.GenericFlag); ok {
+			_, alone = g.Value.(*rungFlag)
+		}
 		for _, name := range f.Names() {
-			takesValue[name] = !isBool
+			takesValue[name] = !alone
 		}
 	}
 	flags, rest := []string{args[0]}, []string{}

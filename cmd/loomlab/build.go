@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -11,9 +13,12 @@ import (
 
 func buildCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "build",
-		Usage: "build the Spring Boot apps, unpacked in the user's cache folder",
-		Description: "The jars are kept by source hash, Boot version and JDK, so a run builds them only once.\n" +
+		Name:      "build",
+		Usage:     "build the Spring Boot apps, unpacked in the user's cache folder",
+		ArgsUsage: "[APP…]",
+		Description: "Without APP it builds those of Spring Boot. " + strings.Join(lab.Contestants, ", ") + " are built when a run needs them,\n" +
+			"or here by their names.\n\n" +
+			"The jars are kept by source hash, Boot version and JDK, so a run builds them only once.\n" +
 			"It takes Maven on the PATH (else the Maven wrapper) and, the first time, the network.\n\n" +
 			"Exit status: 0 the jars are there; 2 usage, no JDK, or Maven failed; 129, 130 and 143 by signal.",
 		Flags: []cli.Flag{
@@ -21,8 +26,10 @@ func buildCommand() *cli.Command {
 			&cli.StringFlag{Name: "jdk", Usage: "`VERSION|PATH` of the JDK, 21 or newer (default: the newest found)"},
 		},
 		Action: func(c *cli.Context) error {
-			if c.Args().Present() {
-				return usagef("build takes no argument, got %q", c.Args().First())
+			for _, name := range c.Args().Slice() {
+				if !slices.Contains(lab.AllApps(), name) {
+					return usagef("build: no app is called %q; there are %s", name, strings.Join(lab.AllApps(), ", "))
+				}
 			}
 			return build(c)
 		},
@@ -41,23 +48,56 @@ func build(c *cli.Context) error {
 	if jdk, err = lab.CompilerFor(found, jdk); err != nil {
 		return usagef("%w", err)
 	}
-	options := lab.BuildOptions{Boot: c.String("boot"), JDK: jdk, Log: func(line string) { fmt.Fprintln(c.App.ErrWriter, line) }}
-	apps, cached := lab.CachedApps(options)
-	if !cached {
-		if apps, err = lab.BuildApps(ctx, options); err != nil {
-			if status := stopped.status(); status != 0 {
-				return &statusError{code: status}
+	cached := true
+	boot := ""
+	for _, name := range buildsOf(c.Args().Slice()) {
+		options := lab.BuildOptions{App: name, Apps: bootApps(c.Args().Slice()), Boot: c.String("boot"), JDK: jdk, Log: func(line string) { fmt.Fprintln(c.App.ErrWriter, line) }}
+		apps, there := lab.CachedApps(options)
+		if !there {
+			cached = false
+			if apps, err = lab.BuildApps(ctx, options); err != nil {
+				if status := stopped.status(); status != 0 {
+					return &statusError{code: status}
+				}
+				return usagef("%w", err)
 			}
-			return usagef("%w", err)
 		}
-	}
-	for _, app := range apps.List {
-		fmt.Fprintf(c.App.Writer, "%-12s %s\n", app.Name, app.Jar)
+		for _, app := range apps.List {
+			fmt.Fprintf(c.App.Writer, "%-12s %s\n", app.Name, app.Jar)
+		}
+		if name == "" {
+			boot = fmt.Sprintf("Spring Boot %s, ", apps.Boot)
+		}
 	}
 	how := "were there already"
 	if !cached {
 		how = fmt.Sprintf("built in %.1f s", time.Since(began).Seconds())
 	}
-	fmt.Fprintf(c.App.Writer, "Spring Boot %s, %v: %s\n", apps.Boot, jdk, how)
+	fmt.Fprintf(c.App.Writer, "%s%v: %s\n", boot, jdk, how)
 	return nil
+}
+
+// bootApps are those of the named apps that come with Spring Boot; nil where none is named: all.
+func bootApps(names []string) []string {
+	if len(names) == 0 {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(lab.Contestants, name) })
+}
+
+// buildsOf are the builds that the named apps come from: "" is the one of all Boot apps.
+func buildsOf(names []string) []string {
+	if len(names) == 0 {
+		return []string{""}
+	}
+	var builds []string
+	for _, name := range names {
+		if !slices.Contains(lab.Contestants, name) {
+			name = ""
+		}
+		if !slices.Contains(builds, name) {
+			builds = append(builds, name)
+		}
+	}
+	return builds
 }

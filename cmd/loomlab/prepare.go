@@ -41,13 +41,13 @@ func planFacts(ctx context.Context, m record.Machine, jdks []lab.JDK, asked lab.
 		if err != nil {
 			return ""
 		}
-		apps, ok := lab.CachedApps(lab.BuildOptions{Apps: lab.AppsOf(s), Boot: s.Boot, JDK: compiler})
+		apps, ok := lab.CachedApps(lab.BuildOptions{Apps: lab.AppsOf(s), App: lab.ContestantOf(s), Boot: s.Boot, JDK: compiler})
 		if !ok {
 			return ""
 		}
 		return apps.Dir
 	}
-	if asked.JDK != "" {
+	if len(asked.JDK) > 0 {
 		return facts // that one or none: stand-ins are no substitute
 	}
 	if _, err := compilerFor(ctx, jdks, ""); err != nil {
@@ -129,11 +129,11 @@ func appBuilds(ctx context.Context, plan *lab.Plan, jdks []lab.JDK) ([]*appBuild
 			return nil, fmt.Errorf("%s: %w", sut.Name, err)
 		}
 		at := slices.IndexFunc(builds, func(b *appBuild) bool {
-			return b.options.Boot == sut.Boot && b.options.JDK.Home == compiler.Home
+			return b.options.App == lab.ContestantOf(sut.SUT) && b.options.Boot == sut.Boot && b.options.JDK.Home == compiler.Home
 		})
 		if at < 0 {
 			at = len(builds)
-			builds = append(builds, &appBuild{options: lab.BuildOptions{Apps: []string{}, Boot: sut.Boot, JDK: compiler}})
+			builds = append(builds, &appBuild{options: lab.BuildOptions{Apps: []string{}, App: lab.ContestantOf(sut.SUT), Boot: sut.Boot, JDK: compiler}})
 		}
 		b := builds[at]
 		b.suts = append(b.suts, sut)

@@ -40,8 +40,10 @@ func runCommand() *cli.Command {
 			&cli.DurationFlag{Name: "timeout", DefaultText: experimentsOwn, Usage: "limit of one request"},
 			&cli.StringFlag{Name: "warmup", Usage: "warm-up of each rung: a `TIME` or none (default: until steady)"},
 			&cli.BoolFlag{Name: "standins", Usage: "run the Go stand-ins in place of the experiment's SUTs"},
-			&cli.StringFlag{Name: "jdk", Usage: "JDK of the apps, 21 or newer: `VERSION|PATH` (default: the newest found)"},
-			&cli.StringFlag{Name: "boot", Usage: "Spring Boot `VERSION` of the apps: 4.x or 3.5"},
+			&cli.StringSliceFlag{Name: "jdk", Usage: "JDK of the apps, 21 or newer: `VERSION|PATH` (default: the newest found; repeatable: each SUT on each)"},
+			&cli.StringSliceFlag{Name: "boot", Usage: "Spring Boot `VERSION` of the apps: 4.x or 3.5 (repeatable: each app with each)"},
+			&cli.BoolFlag{Name: "memory", Usage: "say where each JVM's memory is, before and after each rung (native memory tracking, which costs it about 2 %)"},
+			&cli.GenericFlag{Name: "jfr", Value: &rungFlag{}, Usage: "measure a rung of each JVM once more with its flight recorder on: --jfr is the highest one, --jfr=`RUNG` another"},
 			&cli.StringSliceFlag{Name: "place", Usage: "where a tier runs, `TIER=LAUNCHER` (repeatable): load, sut, downstream or postgres; " + lab.LauncherGrammar},
 			&cli.StringFlag{Name: "postgres", Usage: "your own database in place of the one that the lab starts, " + lab.DSNForm + " as `DSN` (the password may come from PGPASSWORD); the lab makes the schema loomlab there, and leaves it"},
 			&cli.BoolFlag{Name: "equal-rate", Usage: "end with an open-loop window of each SUT at 70 % of the weakest one's rate, where tails can be compared (default: with several forks)"},
@@ -184,7 +186,8 @@ func showRun(c *cli.Context, saved *record.Saved, path string) error {
 // runOptions reads the flags that change the experiment.
 func runOptions(c *cli.Context) (lab.Options, error) {
 	opts := lab.Options{
-		SUTs: c.StringSlice("sut"), Standins: c.Bool("standins"), JDK: c.String("jdk"), Boot: c.String("boot"), Quick: c.Bool("quick"),
+		SUTs: c.StringSlice("sut"), Standins: c.Bool("standins"), JDK: c.StringSlice("jdk"), Boot: c.StringSlice("boot"), Quick: c.Bool("quick"),
+		Memory: c.Bool("memory"), JFR: askedRung(c),
 		EqualRate: given(c, "equal-rate", c.Bool),
 		Postgres:  c.String("postgres"),
 		Rounds:    given(c, "rounds", c.Int), Forks: given(c, "forks", c.Int), Path: given(c, "path", c.String),
@@ -214,20 +217,31 @@ func runOptions(c *cli.Context) (lab.Options, error) {
 	return opts, nil
 }
 
+// askedRung is the rung of --jfr, nil where the command has no such flag or it was not given.
+func askedRung(c *cli.Context) *int {
+	if flag, ok := c.Generic("jfr").(*rungFlag); ok {
+		return flag.rung
+	}
+	return nil
+}
+
 // checkJDKFlags refuses --jdk and --boot where they would change nothing: an
 // option that is ignored measures something else than was asked for.
 func checkJDKFlags(plan *lab.Plan, opts lab.Options) error {
-	jdk, apps := false, false
+	jdk, boot := false, false
 	for i := range plan.SUTs {
-		jdk, apps = jdk || plan.SUTs[i].NeedsJDK(), apps || plan.SUTs[i].NeedsApps()
+		jdk, boot = jdk || plan.SUTs[i].NeedsJDK(), boot || plan.SUTs[i].NeedsBoot()
 	}
 	switch {
-	case opts.JDK != "" && !jdk:
-		return usagef("--jdk %s: none of the SUTs runs on a JDK that is chosen here (an app, or a command with {{jdk}})", opts.JDK)
-	case opts.Boot != "" && !apps:
-		return usagef("--boot %s: none of the SUTs is an app that is built here", opts.Boot)
-	case opts.Boot != "":
-		return lab.CheckBoot(opts.Boot)
+	case len(opts.JDK) > 0 && !jdk:
+		return usagef("--jdk %s: none of the SUTs runs on a JDK that is chosen here (an app, or a command with {{jdk}})", opts.JDK[0])
+	case len(opts.Boot) > 0 && !boot:
+		return usagef("--boot %s: none of the SUTs is built with Spring Boot here", opts.Boot[0])
+	}
+	for _, version := range opts.Boot {
+		if err := lab.CheckBoot(version); err != nil {
+			return err
+		}
 	}
 	return nil
 }

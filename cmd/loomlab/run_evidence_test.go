@@ -1,10 +1,12 @@
 package main
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"loomlab/lab/record"
+	"loomlab/probes"
 )
 
 // TestRunKeepsItsEvidence follows a whole run of two stand-ins: calibration,
@@ -14,7 +16,7 @@ func TestRunKeepsItsEvidence(t *testing.T) {
 		t.Skip("a whole run takes 20 s")
 	}
 	t.Parallel()
-	p := startRun(t, "--connections", "2", "--equal-rate", "--sut", standinSUT("a", ""), "--sut", standinSUT("b", "--pool 1"))
+	p := startRun(t, "--connections", "2", "--equal-rate", "--memory", "--jfr", "--sut", standinSUT("a", ""), "--sut", standinSUT("b", "--pool 1"))
 	if status := p.end(2 * time.Minute); status != 0 {
 		t.Fatalf("exit status %d", status)
 	}
@@ -41,6 +43,15 @@ func TestRunKeepsItsEvidence(t *testing.T) {
 		if c.Machine == nil || c.Machine.Seconds <= 0 || c.Settle == nil {
 			t.Errorf("cell %d lacks evidence: machine %+v, settle %+v", i, c.Machine, c.Settle)
 		}
+	}
+	// What only a JVM has is n/a, with the reason, and costs nothing.
+	for i, c := range doc.Cells {
+		if c.Memory != nil || c.Unavailable["memory"] != probes.NoJVM || c.Pauses != nil || c.Unavailable["pauses"] == "" {
+			t.Errorf("cell %d: memory %+v, pauses %+v, unavailable %v", i, c.Memory, c.Pauses, c.Unavailable)
+		}
+	}
+	if r := doc.Run.Recordings; len(r) != 2 || r[0].SUT != "a" || r[0].Cell != nil || !strings.Contains(r[0].Failed, probes.NoJVM) {
+		t.Errorf("recordings %+v, want two without a JVM", r)
 	}
 	if got := doc.Run.Limits["b"]["client pool"]; got != "1" {
 		t.Errorf("limits %v, want the client pool of b", doc.Run.Limits)

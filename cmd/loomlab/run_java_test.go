@@ -7,7 +7,35 @@ import (
 	"time"
 
 	"loomlab/lab"
+	"loomlab/lab/record"
 )
+
+// looksInside checks what a run with --memory and --jfr saw of its JVM.
+func looksInside(t *testing.T, run *record.Run, cell *record.Cell) {
+	t.Helper()
+	start := run.Starts[0]
+	if len(start.JVM.Instruments) != 2 || len(start.JVM.Flags) != 3 {
+		t.Errorf("flags %q, instruments %q", start.JVM.Flags, start.JVM.Instruments)
+	}
+	if cell.Pauses == nil || cell.Pauses.File == "" {
+		t.Errorf("pauses: %+v, %v", cell.Pauses, cell.Unavailable)
+	}
+	if m := start.Memory; m == nil || m.Part(record.MemoryHeap) < 10<<20 || m.Part(record.MemoryMetaspace) < 10<<20 || m.HeapCommittedBytes != 256<<20 {
+		t.Errorf("idle memory: %+v", m)
+	}
+	if cell.Memory == nil {
+		t.Errorf("memory: %v", cell.Unavailable)
+	} else if after := cell.Memory.After; after.RSSBytes < 100<<20 || after.RSSBytes > 1<<30 || cell.Memory.PeakBytes == nil {
+		t.Errorf("memory: %+v", after)
+	}
+	if len(run.Recordings) != 1 {
+		t.Fatalf("recordings: %+v", run.Recordings)
+	}
+	r := run.Recordings[0]
+	if r.Failed != "" || r.Cell == nil || r.With == nil || r.Without == nil || r.Pinned == nil || len(r.Events) < 20 || r.Connections != 20 {
+		t.Errorf("recording: %+v", r)
+	}
+}
 
 // TestRunMeasuresARealApp is the whole way once, with a JVM: build or find the
 // jars, start, measure a window with every probe, stop.
@@ -25,7 +53,7 @@ func TestRunMeasuresARealApp(t *testing.T) {
 	if _, cached := lab.CachedApps(lab.BuildOptions{JDK: compiler}); !cached && !haveMaven() {
 		skip("SKIPPED: no run of a real app: there is no Maven and no jar")
 	}
-	p := startRun(t, "article", "--sut", "virtual", "--connections", "20", "--duration", "1s")
+	p := startRun(t, "article", "--sut", "virtual", "--connections", "20", "--duration", "1s", "--memory", "--jfr")
 	status := p.end(5 * time.Minute) // it may have to build the jars first
 	if status == exitUsage && strings.Contains(p.stderr.String(), "Could not transfer artifact") {
 		skip("SKIPPED: no run of a real app: Maven has no network")
@@ -48,6 +76,7 @@ func TestRunMeasuresARealApp(t *testing.T) {
 	if *sut.CPUUSPerRequest <= 0 || sut.RSSBytes.End < 50<<20 || cell.Exceptions == nil || len(cell.Exceptions) > 0 {
 		t.Errorf("CPU %v µs a request, RSS %d, exceptions %v", *sut.CPUUSPerRequest, sut.RSSBytes.End, cell.Exceptions)
 	}
+	looksInside(t, &doc.Run, &cell)
 	if strings.Contains(p.stderr.String(), "\tat ") {
 		t.Errorf("a stack trace")
 	}

@@ -49,7 +49,11 @@ type Experiment struct {
 	Seed  uint64 `yaml:"seed" json:"seed"`
 	// Isolate is "rung" where each rung has a fresh SUT process, else "": the
 	// process of a fork climbs the whole ladder.
-	Isolate   string      `yaml:"isolate" json:"isolate,omitempty"`
+	Isolate string `yaml:"isolate" json:"isolate,omitempty"`
+	// Memory asks where each SUT's memory is, before and after each rung.
+	Memory bool `yaml:"memory" json:"memory,omitempty"`
+	// JFR is the rung that is measured once more with a flight recording; 0: none.
+	JFR       int         `yaml:"jfr" json:"jfr,omitempty"`
 	JVM       []string    `yaml:"jvm" json:"jvm"` // flags of every app SUT
 	SUTs      []SUT       `yaml:"suts" json:"suts"`
 	Published []Published `yaml:"published" json:"published"`
@@ -115,7 +119,10 @@ type KeepAlive struct {
 
 // SUT is one system under test: an app of testdata/apps, a command, or a URL.
 type SUT struct {
-	Name    string            `yaml:"name" json:"name"`
+	Name string `yaml:"name" json:"name"`
+	// Of names the SUT of the experiment that this is one of several versions of,
+	// where --jdk or --boot stand more than once.
+	Of      string            `yaml:"-" json:"of,omitempty"`
 	App     string            `yaml:"app" json:"app,omitempty"`
 	Command []string          `yaml:"command" json:"command,omitempty"`
 	URL     string            `yaml:"url" json:"url,omitempty"`

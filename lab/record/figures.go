@@ -121,12 +121,37 @@ func rssMinusHeap(c *Cell) *float64 {
 	return megabytes(&rest)
 }
 
+// gc reads the JVM's counters, and its log where those cannot tell: with
+// Shenandoah, and without perf data.
 func gc(c *Cell, read func(*probes.GCTotal) float64) *float64 {
-	if p := c.Probes[TierSUT]; p != nil && p.GC != nil {
-		v := read(p.GC)
-		return &v
+	var total *probes.GCTotal
+	if p := c.Probes[TierSUT]; p != nil {
+		total = p.GC
 	}
-	return nil
+	if total == nil && c.Pauses != nil {
+		total = &probes.GCTotal{Count: c.Pauses.Count, MS: c.Pauses.TotalMS}
+	}
+	if total == nil {
+		return nil
+	}
+	v := read(total)
+	return &v
+}
+
+// longestPause is exact where there is a GC log, else the longest that a sample saw.
+func longestPause(c *Cell) *float64 {
+	switch {
+	case c.Pauses == nil:
+		seen := gc(c, func(t *probes.GCTotal) float64 { return t.LongestMS })
+		if n := gc(c, func(t *probes.GCTotal) float64 { return float64(t.Count) }); n != nil && *n > 0 && *seen == 0 {
+			return nil // there were pauses, and no sample saw the length of one
+		}
+		return seen
+	case c.Pauses.MaxMS == nil:
+		return count(0)
+	}
+	v := *c.Pauses.MaxMS
+	return &v
 }
 
 func platformThreads(p *probes.Window) *probes.LivePeak { return p.PlatformThreads }

@@ -28,12 +28,13 @@ const (
 	LimitJVMFlags       = "JVM flags"
 	LimitNetns          = "network namespace"
 	LimitPlace          = "place"
+	LimitDefaults       = "JVM defaults" // of several JDKs those that differ
 )
 
 // LimitNames are the rows in the order of a table.
 var LimitNames = []string{
 	LimitWorkers, LimitCarriers, LimitLoops, LimitMaxConnections, LimitAccept, LimitKeepAlive, LimitKeepAliveMS,
 	LimitClientPool, LimitClientPending, LimitDBPool, LimitServer, LimitClient, LimitClientVersion, LimitClientExecutor,
-	LimitTransport, LimitAllocator, LimitHeap, LimitCollector, LimitJDK, LimitCPUs, LimitBoot, LimitJVMFlags,
+	LimitTransport, LimitAllocator, LimitHeap, LimitCollector, LimitJDK, LimitCPUs, LimitBoot, LimitJVMFlags, LimitDefaults,
 	LimitNetns, LimitPlace,
 }

@@ -170,6 +170,7 @@ var metrics = []Metric{
 		}, sources: []string{"sut.gc", "sut.jvm"}},
 	{Name: "gc_ms", Label: "GC pause time", Unit: "ms", Better: "lower",
 		read: func(c *Cell) *float64 { return gc(c, func(t *probes.GCTotal) float64 { return t.MS }) }, sources: []string{"sut.gc", "sut.jvm"}},
+	{Name: "gc_longest_ms", Label: "longest GC pause", Unit: "ms", Better: "lower", read: longestPause, sources: []string{"sut.gc", "sut.jvm", "pauses"}},
 	{Name: "platform_threads_live", Label: "platform threads live", Better: "lower",
 		read: func(c *Cell) *float64 {
 			return threads(c, platformThreads, func(t *probes.LivePeak) int64 { return t.Live })

@@ -48,6 +48,7 @@ func join(a, b *Cell) Cell {
 		c.Exceptions = addMaps(a.Exceptions, b.Exceptions)
 	}
 	c.Database = both(a.Database, b.Database, joinDatabase)
+	c.Pauses, c.Memory = both(a.Pauses, b.Pauses, joinPauses), b.Memory
 	c.Doubts = slices.Concat(a.Doubts, b.Doubts)
 	c.Verdict, c.Ceilings = b.Verdict, b.Ceilings
 	// The accounts of the surroundings are those of one window and are not pooled.
@@ -122,6 +123,7 @@ func joinProbes(a, b *probes.Window, loadA, loadB *loadgen.Result) *probes.Windo
 	w := *b
 	w.CPUS, w.RunDelayS, w.JITSeconds = both(a.CPUS, b.CPUS, sum), both(a.RunDelayS, b.RunDelayS, sum), both(a.JITSeconds, b.JITSeconds, sum)
 	w.SafepointSeconds, w.JITCompiles = both(a.SafepointSeconds, b.SafepointSeconds, sum), both(a.JITCompiles, b.JITCompiles, sum)
+	w.Safepoints = both(a.Safepoints, b.Safepoints, sum)
 	w.CPUUSPerRequest = weighted(a.CPUUSPerRequest, b.CPUUSPerRequest, float64(loadA.Requests.OK), float64(loadB.Requests.OK))
 	w.Cores = weighted(a.Cores, b.Cores, loadA.Seconds, loadB.Seconds)
 	w.Groups = nil // not pooled
@@ -140,6 +142,15 @@ func joinProbes(a, b *probes.Window, loadA, loadB *loadgen.Result) *probes.Windo
 		return y
 	})
 	return &w
+}
+
+// joinPauses keeps the sums; the pauses themselves stay with their rounds.
+func joinPauses(a, b Pauses) Pauses {
+	p := Pauses{Count: a.Count + b.Count, TotalMS: a.TotalMS + b.TotalMS, MaxMS: b.MaxMS}
+	if p.MaxMS == nil || a.MaxMS != nil && *a.MaxMS > *p.MaxMS {
+		p.MaxMS = a.MaxMS
+	}
+	return p
 }
 
 // both applies f where neither side is missing.

@@ -43,6 +43,8 @@ type Run struct {
 	Limits      map[string]map[string]string `json:"limits"` // SUT → limit → value
 	Postgres    *PostgresServer              `json:"postgres,omitempty"`
 	Doubts      []Doubt                      `json:"doubts"` // of the run as a whole; those of a cell are in it
+	// Recordings are those of the flight recorder, with --jfr; each has a window of its own.
+	Recordings []Recording `json:"recordings,omitempty"`
 }
 
 // Machine is where a run took place.
@@ -64,14 +66,16 @@ type Machine struct {
 type Start struct {
 	SUT          string            `json:"sut"`
 	Fork         int               `json:"fork"`
-	Kind         string            `json:"kind"` // app, command, url, standin
+	Connections  int               `json:"connections,omitempty"` // its one rung, where each rung has a process of its own
+	Kind         string            `json:"kind"`                  // app, command, url, standin
 	Argv         []string          `json:"argv"`
 	Env          map[string]string `json:"env"`
 	ReadyS       *float64          `json:"ready_s"`
 	IdleRSSBytes *int64            `json:"idle_rss_bytes"`
 	FirstRequest *FirstRequest     `json:"first_request"`
 	JVM          *StartJVM         `json:"jvm"`
-	Error        string            `json:"error,omitempty"` // why it never became ready
+	Memory       *MemoryMap        `json:"memory,omitempty"` // idle, with --memory
+	Error        string            `json:"error,omitempty"`  // why it never became ready
 	// Resumed says that an earlier process of this fork was interrupted and this
 	// one went on at a later cell.
 	Resumed bool `json:"resumed,omitempty"`
@@ -86,12 +90,14 @@ type FirstRequest struct {
 
 // StartJVM describes the JVM of a start.
 type StartJVM struct {
-	Home      string            `json:"home"`
-	Version   string            `json:"version"`
-	Collector string            `json:"collector"`
-	CPUs      int               `json:"cpus"`
-	Flags     []string          `json:"flags"` // final flags as the JVM reports them
-	Info      map[string]string `json:"info"`  // what the app says of itself: client factory, executor, loops, …
+	Home      string   `json:"home"`
+	Version   string   `json:"version"`
+	Collector string   `json:"collector"`
+	CPUs      int      `json:"cpus"`
+	Flags     []string `json:"flags"` // final flags as the JVM reports them
+	// Instruments are those of them that the lab added to look into it.
+	Instruments []string          `json:"instruments,omitempty"`
+	Info        map[string]string `json:"info"` // what the app says of itself: client factory, executor, loops, …
 }
 
 // Calibration is the SUT name of the cells in [Run.Calibration].
@@ -116,6 +122,8 @@ type Cell struct {
 	Database    *Database                 `json:"database"`     // the database's gauge; null without one of the lab's own
 	AcceptQueue *AcceptQueues             `json:"accept_queue"` // null where it cannot be read
 	Exceptions  map[string]int64          `json:"exceptions"`   // "Exception <- root cause: message" → count, inside the SUT
+	Pauses      *Pauses                   `json:"pauses,omitempty"`
+	Memory      *CellMemory               `json:"memory,omitempty"` // with --memory
 	Warmup      *CellWarmup               `json:"warmup"`
 	Settle      *Settle                   `json:"settle"`
 	Ceilings    []Ceiling                 `json:"ceilings"`

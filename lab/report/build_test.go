@@ -239,7 +239,7 @@ func TestZeroAndMissingStayApart(t *testing.T) {
 	for _, want := range []string{
 		"zero in every cell: non-2xx answers, failed connects",
 		"n/a in every cell: in-app exceptions (the SUT has no /lab/exceptions)",
-		"n/a in every cell: RSS minus heap, heap committed, heap after GC, GC pauses, GC pause time, platform threads live, platform threads peak (not a JVM)",
+		"n/a in every cell: RSS minus heap, heap committed, heap after GC, GC pauses, GC pause time, longest GC pause, platform threads live, platform threads peak (not a JVM)",
 	} {
 		if !strings.Contains(legend, want+"\n") && !strings.HasSuffix(legend, want) {
 			t.Errorf("legend lacks %q:\n%s", want, legend)

@@ -45,7 +45,7 @@ var fields = []struct {
 	name string
 	bars bar
 }{
-	{"quick", always}, {"stand-ins", always}, {"delay", always}, {"downstream", always}, {"postgres", always}, {"path", always}, {"duration", always}, {"timeout", always}, {"load", always}, {"scale", always},
+	{"quick", always}, {"stand-ins", always}, {"delay", always}, {"downstream", always}, {"postgres", always}, {"path", always}, {"duration", always}, {"timeout", always}, {"memory tracking", always}, {"load", always}, {"scale", always},
 	{"cpu", always}, {"cores", always}, {"memory", always}, {"calibration", always},
 	{"sut", subject}, {"jdk", subject}, {"boot", subject}, {"heap", subject}, {"collector", subject}, {"flags", subject}, {"processors", subject}, {"env", subject}, {"network", subject}, {"place", subject},
 	{"kernel", subject}, {"libc", subject}, {"thp", subject},
@@ -184,6 +184,7 @@ func runDifferences(a, b *record.Run, add func(field, sut, old, new string)) {
 	e, f := &a.Experiment, &b.Experiment
 	add("quick", "", yes(e.Quick, "yes"), yes(f.Quick, "yes"))
 	add("scale", "", yes(e.Scale != 0, plain(e.Scale)), yes(f.Scale != 0, plain(f.Scale)))
+	add("memory tracking", "", yes(e.Memory, "yes"), yes(f.Memory, "yes"))
 	add("load", "", loadText(&e.Load), loadText(&f.Load))
 	add("duration", "", e.Load.Window(), f.Load.Window())
 	add("timeout", "", e.Load.Timeout.String(), f.Load.Timeout.String())

@@ -46,7 +46,7 @@ func (l lot) draw(random *rand.Rand, sut string, fork int) record.Cell {
 		Probes: map[string]*probes.Window{record.TierSUT: {
 			CPUS: ptr(cpu * float64(ok) / 1e6), CPUUSPerRequest: &cpu, RSSBytes: &probes.Extent{End: rss, Max: rss, Mean: rss},
 			HeapCommittedBytes: &heap, HeapAfterGCBytes: ptr(int64(vary(30, 0.05) * (1 << 20))),
-			GC:      &probes.GCTotal{Count: int64(vary(10, 0.1)), MS: vary(50, 0.2)},
+			GC:      &probes.GCTotal{Count: int64(vary(10, 0.1)), MS: vary(50, 0.2), LongestMS: 7},
 			Threads: &probes.LivePeak{Live: 40, Peak: 40}, PlatformThreads: &probes.LivePeak{Live: 31, Peak: 31},
 		}},
 		Verdict: &record.Verdict{Kind: l.verdict, Sure: true},
@@ -90,5 +90,5 @@ func changed(lots []lot, change func(*lot)) []lot {
 func side(saved *record.Saved, name string) Side { return Side{Saved: saved, Name: name} }
 
 func probesGC(pauses int64) probes.GCTotal {
-	return probes.GCTotal{Count: pauses, MS: float64(10 * pauses)}
+	return probes.GCTotal{Count: pauses, MS: float64(10 * pauses), LongestMS: 10}
 }

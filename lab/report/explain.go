@@ -26,6 +26,7 @@ func Explain(w io.Writer, saved *record.Saved, o TextOptions) error {
 			e.sut(sut, saved.At(sut, block.Rung))
 		}
 	}
+	e.recordings()
 	e.binding()
 	e.glossary()
 	e.remedies()
@@ -55,6 +56,8 @@ func (e *explainer) sut(name string, cells []*record.Cell) {
 		}
 		e.windows(name, kind, group, len(cells))
 	}
+	e.pauses(cells)
+	e.memory(name, cells)
 }
 
 // byVerdict groups windows by the kind of their verdict, the commonest first.

@@ -205,7 +205,7 @@ func (f figures) cell(t *testing.T) record.Cell {
 	sut := &probes.Window{
 		CPUS: &cpuS, CPUUSPerRequest: ptr(f.sutUS), RSSBytes: &probes.Extent{Mean: f.rssMB << 20, Max: f.rssMB << 20, End: f.rssMB << 20},
 		Threads: &probes.LivePeak{Live: f.threads + 14, Peak: f.threads + 14}, PlatformThreads: &probes.LivePeak{Live: f.threads, Peak: f.threads},
-		HeapCommittedBytes: ptr(f.heapMB << 20), GC: &probes.GCTotal{Count: f.afterGC / 8, MS: float64(f.afterGC) * 1.7}, Unavailable: map[string]string{},
+		HeapCommittedBytes: ptr(f.heapMB << 20), GC: &probes.GCTotal{Count: f.afterGC / 8, MS: float64(f.afterGC) * 1.7, LongestMS: float64(min(f.afterGC, 8)) * 1.3}, Unavailable: map[string]string{},
 	}
 	if f.afterGC > 0 {
 		sut.HeapAfterGCBytes = ptr(f.afterGC << 20)

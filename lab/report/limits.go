@@ -65,13 +65,7 @@ func (b *builder) limitNames() []string {
 }
 
 // limitValues are a row's, by column; "" where a SUT has none.
-func (b *builder) limitValues(name string) []string {
-	var values []string
-	for _, sut := range b.table.Columns {
-		values = append(values, b.saved.Run.Limits[sut][name])
-	}
-	return values
-}
+func (b *builder) limitValues(name string) []string { return b.limitsOf(name, b.table.Columns) }
 
 // alike reports whether all are the same.
 func alike(values []string) bool { return len(slices.Compact(slices.Clone(values))) == 1 }
