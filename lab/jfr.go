@@ -86,7 +86,7 @@ func (f *fork) flight(ctx context.Context, key CellKey, without record.Cell) err
 	if ctx.Err() != nil {
 		return nil
 	}
-	f.notice(f.last, "with the flight recorder " + job{CellKey: key}.where())
+	f.notice(f.last, "with the flight recorder "+job{CellKey: key}.where())
 	f.lab.run.Recordings = append(f.lab.run.Recordings, r)
 	return f.lab.dir.WriteRun(*f.lab.run)
 }
