@@ -39,13 +39,16 @@ func TestChaos(t *testing.T) {
 
 func TestRole(t *testing.T) {
 	for want, argv := range map[string][]string{
-		orchestrator: {"/x/loomlab", "run", "a.yaml"},
-		load:         {"/x/loomlab", "load", "http://127.0.0.1:1/"},
-		down + guard: {"/x/loomlab", "guard", "--grace", "5s", "--", "/x/loomlab", "downstream", "--json"},
-		sut + guard:  {"/x/loomlab", "guard", "--grace", "5s", "--", "sh", "-c", "true"},
-		sut:          {"/jdk/bin/java", "-jar", "x.jar"},
-		shell:        {"sh", "-c", "true"},
-		"":           {"sleep", "1"},
+		orchestrator:     {"/x/loomlab", "run", "a.yaml"},
+		load:             {"/x/loomlab", "load", "http://127.0.0.1:1/"},
+		down + guard:     {"/x/loomlab", "guard", "--grace", "5s", "--", "/x/loomlab", "downstream", "--json"},
+		sut + guard:      {"/x/loomlab", "guard", "--grace", "5s", "--", "sh", "-c", "true"},
+		sut:              {"/jdk/bin/java", "-jar", "x.jar"},
+		shell:            {"sh", "-c", "true"},
+		database:         {"/x/bin/postgres", "-D", "/y/data", "-p", "5432"},
+		server:           {"postgres: checkpointer "},
+		database + guard: {"/x/loomlab", "guard", "--grace", "5s", "--", "/x/bin/postgres", "-D", "/y/data"},
+		"":               {"sleep", "1"},
 	} {
 		pid := 7
 		if want == orchestrator {

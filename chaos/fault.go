@@ -31,6 +31,7 @@ type fault struct {
 	orphaned bool // it ends the orchestrator, and whatever is below it ends by itself
 	rough    bool // it takes from the orchestrator what it needs to write its record
 	disk     bool // the run directory is on a small disk of its own
+	postgres bool // the run has a PostgreSQL
 	late     bool // the SUT takes a second before it listens
 	resume   bool // afterwards the run is resumed to its end
 }
@@ -43,8 +44,10 @@ const (
 	load         = "load"
 	sut          = "SUT"
 	down         = "downstream"
+	database     = "PostgreSQL"
+	server       = "PostgreSQL's child"
 	shell        = "wrapper shell"
-	guard        = " guard" // after load, SUT or downstream
+	guard        = " guard" // after load, SUT, downstream or PostgreSQL
 )
 
 func send(s syscall.Signal) func(*round, int) error {
@@ -151,12 +154,18 @@ var faults = []fault{
 	{name: "kill -9 of the SUT", target: sut, strike: send(syscall.SIGKILL), statuses: failedOrNot, words: failedFor("SIGKILL", "exit status", "had died"), kills: true},
 	{name: "kill -9 of the downstream", target: down, strike: send(syscall.SIGKILL), statuses: failedOrNot, words: failedFor("SIGKILL", "the downstream had died", "answered 5"), kills: true},
 	{name: "kill -9 of the wrapper shell", target: shell, strike: send(syscall.SIGKILL), statuses: failedOrNot, words: failedFor("SIGKILL", "had died"), kills: true},
+	{name: "kill -9 of PostgreSQL", target: database, strike: send(syscall.SIGKILL), statuses: failedOrNot, words: failedFor("PostgreSQL"), kills: true, postgres: true},
+	{name: "kill -9 of PostgreSQL's child", target: server, strike: send(syscall.SIGKILL), statuses: failedOrNot, words: failedFor("PostgreSQL"), postgres: true},
 	{name: "SEGV of the load", target: load, strike: send(syscall.SIGSEGV), statuses: failedOrNot, words: failedFor("SIGSEGV", "exit status 2"), kills: true},
 	{name: "SEGV of the SUT", target: sut, strike: send(syscall.SIGSEGV), statuses: failedOrNot, words: failedFor("SIGSEGV", "SIGABRT", "exit status"), kills: true},
 	{name: "SEGV of the downstream", target: down, strike: send(syscall.SIGSEGV), statuses: failedOrNot, words: failedFor("SIGSEGV", "exit status 2", "answered 5"), kills: true},
 	{name: "kill -9 of the load's guard", target: load + guard, strike: send(syscall.SIGKILL), statuses: failedOrNot, words: failedFor("guard")},
 	{name: "kill -9 of the SUT's guard", target: sut + guard, strike: send(syscall.SIGKILL), statuses: failedOrNot, words: failedFor("guard")},
 	{name: "kill -9 of the downstream's guard", target: down + guard, strike: send(syscall.SIGKILL), statuses: failedOrNot, words: failedFor("guard")},
+	{name: "kill -9 of PostgreSQL's guard", target: database + guard, strike: send(syscall.SIGKILL), statuses: failedOrNot, words: failedFor("guard"), postgres: true},
+	{name: "kill -9 of the orchestrator beside PostgreSQL", target: orchestrator, strike: send(syscall.SIGKILL), statuses: []int{died}, orphaned: true, resume: true, postgres: true},
+	{name: "STOP of PostgreSQL", target: database, strike: send(syscall.SIGSTOP), statuses: failedOrNot, words: failedFor("PostgreSQL"), postgres: true},
+	{name: "Ctrl-C twice beside PostgreSQL", target: orchestrator, strike: press(syscall.SIGINT, syscall.SIGINT), statuses: []int{130}, orphaned: true, resume: true, postgres: true},
 	{name: "kill -9 of the orchestrator", target: orchestrator, strike: send(syscall.SIGKILL), statuses: []int{died}, orphaned: true, resume: true},
 	{name: "STOP of the SUT", target: sut, strike: send(syscall.SIGSTOP), statuses: failedOrNot, words: failedFor("no request succeeded", "half of the requests", "got an answer", "not ready", "no answer", "were established")},
 	{name: "STOP of the downstream", target: down, strike: send(syscall.SIGSTOP), statuses: failedOrNot, words: failedFor("no request succeeded", "half of the requests", "got an answer", "not ready", "no answer", "answered 5", "were established", "listen within")},

@@ -1,7 +1,7 @@
 //go:build linux
 
 // Command chaos breaks real runs of loomlab at random moments and looks at what
-// is left: it kills, stops and crashes each tier, the orchestrator, its guards and
+// is left: it kills, stops and crashes each tier, PostgreSQL, the orchestrator, its guards and
 // a wrapper shell; fills the disk; takes the port; takes away descriptors and
 // memory; presses Ctrl-C once and twice. After every round no process, listener or
 // temporary file of it may be there, every finished cell must be readable, the
@@ -89,7 +89,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags.IntVar(&o.rounds, "rounds", 20, "how many runs to break")
 	flags.IntVar(&o.parallel, "parallel", 3, "how many at a time: they mostly wait")
 	flags.Uint64Var(&o.seed, "seed", 1, "of the moments")
-	flags.BoolVar(&o.jars, "jars", false, "every second round with the real jars (make jars builds them)")
+	flags.BoolVar(&o.jars, "jars", false, "every second round with the real jars (make jars builds them), and rounds beside PostgreSQL")
 	only := flags.String("only", "", "only the faults whose name this `expression` matches")
 	flags.StringVar(&o.binary, "binary", "", "the loomlab to break (default: built from these sources)")
 	err := flags.Parse(args)
@@ -156,6 +156,10 @@ func choose(o options, stderr io.Writer) []fault {
 	var able []fault
 	for _, f := range faults {
 		if !o.only.MatchString(f.name) {
+			continue
+		}
+		if f.postgres && !o.jars {
+			fmt.Fprintf(stderr, "chaos: left out: %s: PostgreSQL comes with --jars\n", f.name)
 			continue
 		}
 		if f.disk {

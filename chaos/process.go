@@ -20,27 +20,42 @@ import (
 // they were adopted.
 const markName = "LOOMLAB_CHAOS"
 
+// PostgreSQL's children write their titles over the environment, and are known by
+// the folder that they work in.
+const serverTitle = "postgres: "
+
 // process is one of a round's.
 type process struct {
 	pid  int
 	argv []string
 }
 
-// marked returns the living processes with mark in their environment.
-func marked(mark string) []process {
+// processes returns the round's living ones: those with its mark in their
+// environment, and the children of a database below its folder.
+func (r *round) processes() []process {
 	var found []process
 	environs, _ := filepath.Glob("/proc/[0-9]*/environ") // fails for a malformed pattern only
 	for _, path := range environs {
 		env, _ := os.ReadFile(path) // a process that ended
-		if !bytes.Contains(append([]byte{0}, env...), []byte("\x00"+mark+"\x00")) {
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		argv := argvOf(pid)
+		if len(argv) == 0 { // a zombie has none
 			continue
 		}
-		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		if argv := argvOf(pid); len(argv) > 0 { // a zombie has none
+		if bytes.Contains(append([]byte{0}, env...), []byte("\x00"+r.mark+"\x00")) || r.serves(pid, argv[0]) {
 			found = append(found, process{pid, argv})
 		}
 	}
 	return found
+}
+
+// serves tells whether a process is the child of a database of this round.
+func (r *round) serves(pid int, title string) bool {
+	if !strings.HasPrefix(title, serverTitle) {
+		return false
+	}
+	folder, _ := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid)) // it may have ended
+	return strings.HasPrefix(folder, r.temp)
 }
 
 func argvOf(pid int) []string {
@@ -66,12 +81,19 @@ func (p process) role(main int) string {
 		if at < 0 || at+2 >= len(p.argv) {
 			return ""
 		}
-		if inner := p.argv[at+2]; inner == load || inner == down {
+		switch inner := p.argv[at+2]; {
+		case inner == load, inner == down:
 			return inner + guard
+		case filepath.Base(p.argv[at+1]) == "postgres":
+			return database + guard
 		}
 		return sut + guard
 	case word == load, word == down:
 		return word
+	case strings.HasPrefix(p.argv[0], serverTitle):
+		return server
+	case command == "postgres" && slices.Contains(p.argv, "-p"): // the one that seeds has no port
+		return database
 	case word == "standin", command == "java":
 		return sut
 	case command == "sh", command == "dash", command == "bash":
@@ -89,7 +111,7 @@ func (r *round) checkLeft() {
 	}
 	var left []process
 	for end := time.Now().Add(within); ; time.Sleep(20 * time.Millisecond) {
-		if left = marked(r.mark); len(left) == 0 || time.Now().After(end) {
+		if left = r.processes(); len(left) == 0 || time.Now().After(end) {
 			break
 		}
 	}

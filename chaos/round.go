@@ -108,7 +108,7 @@ name: chaos
 title: a run that is going to be broken
 downstream: {delay: 5ms}
 load: {path: /call, connections: [4, 8], rounds: 1, duration: 400ms, timeout: 1s, warmup: none}
-suts:
+%ssuts:
   - {name: %s, %s, ready: {path: /call, timeout: 8s}}
 `
 
@@ -122,7 +122,7 @@ func (r *round) sut() (name, how string) {
 		return "late", fmt.Sprintf(wrapped, "sleep 1.5; exec "+serve)
 	case r.target == shell:
 		return "wrapped", fmt.Sprintf(wrapped, serve+" & wait")
-	case r.jars:
+	case r.jars && !r.postgres:
 		return "mvc", "app: mvc, jvm: [-Xmx128m, -Xms64m, -XX:+UseSerialGC]"
 	case r.rng.IntN(3) == 0: // a daemon that has left its process group
 		return "daemon", fmt.Sprintf(wrapped, "setsid "+serve+" & wait")
@@ -139,7 +139,17 @@ func (r *round) prepare() (unmount func(), err error) {
 		}
 	}
 	name, how := r.sut()
-	if err := os.WriteFile(filepath.Join(r.dir, "chaos.yaml"), fmt.Appendf(nil, experiment, name, how), 0o600); err != nil {
+	fourth := ""
+	if r.postgres {
+		fourth, how = "postgres: {}\n", how+`, env: {DATABASE: "{{jdbc}}"}`
+		// PostgreSQL does not run as root, and has to come to its data.
+		for _, dir := range []string{filepath.Dir(r.dir), r.dir, r.temp} {
+			if err := os.Chmod(dir, 0o711); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := os.WriteFile(filepath.Join(r.dir, "chaos.yaml"), fmt.Appendf(nil, experiment, fourth, name, how), 0o600); err != nil {
 		return nil, err
 	}
 	if !r.disk {
@@ -239,7 +249,7 @@ func (r *round) struckLate() bool { return r.cmd.ProcessState.ExitCode() == 0 }
 // there is one.
 func (r *round) awaitTarget(ctx context.Context, within time.Duration) int {
 	for end := time.Now().Add(within); time.Now().Before(end) && !r.hasEnded() && ctx.Err() == nil; {
-		for _, p := range marked(r.mark) {
+		for _, p := range r.processes() {
 			role := p.role(r.cmd.Process.Pid)
 			if role == sut || role == down {
 				r.notice(p)

@@ -48,7 +48,7 @@ type GuardOptions struct {
 // stopSignals are the values of [GuardOptions.Stop].
 var stopSignals = map[string]syscall.Signal{"INT": syscall.SIGINT, "QUIT": syscall.SIGQUIT}
 
-// Guard runs argv as a child and outlives it only to clean up: when the child
+// Guard without argv only sees to [GuardOptions.Remove]; else it runs argv as a child and outlives it only to clean up: when the child
 // ends, when the lifeline breaks (the orchestrator stopped the tier, or died in
 // whatever way) or when the guard is told to end by a signal, it sends TERM to
 // every descendant, after grace KILL, and returns when none is left.
@@ -62,11 +62,14 @@ func Guard(argv []string, o GuardOptions) int {
 	syscall.CloseOnExec(statusFD)
 	tell := func(s guardStatus) { _ = json.NewEncoder(status).Encode(s) } // nobody may be listening any more
 
-	raiseDescriptors()
-	becomeSubreaper()
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
-
+	if len(argv) == 0 {
+		tell(guardStatus{PID: os.Getpid()})
+		return o.keep(lifeline, signals, tell)
+	}
+	raiseDescriptors()
+	becomeSubreaper()
 	pid, err := o.fork(argv)
 	if err != nil {
 		tell(guardStatus{Error: startError(argv[0], err)})
@@ -115,15 +118,38 @@ func (o GuardOptions) inPlace(f func() error) error {
 	return n.enter(f)
 }
 
+// keep guards a folder alone, until the lifeline breaks or the orchestrator wants
+// it no more.
+func (o GuardOptions) keep(lifeline *os.File, signals <-chan os.Signal, tell func(guardStatus)) int {
+	stopped := make(chan bool, 1)
+	go func() {
+		n, _ := lifeline.Read(make([]byte, 1))
+		stopped <- n > 0
+	}()
+	select {
+	case orderly := <-stopped:
+		if !orderly {
+			_ = os.RemoveAll(o.Remove) // there is nobody to tell
+		}
+	case <-signals:
+	}
+	tell(guardStatus{Ended: true})
+	return 0
+}
+
 // guardChild waits for the first reason to end and then for the last descendant.
 func guardChild(pid int, o GuardOptions, lifeline *os.File, signals <-chan os.Signal, tell func(guardStatus)) int {
 	end := make(chan struct{})
 	ended := sync.OnceFunc(func() { close(end) })
 	code := 0
 	allGone := make(chan struct{})
+	began := time.Now()
 	go func() {
 		defer close(allGone)
+		var gone []int
+		defer func() { removeSharedMemory(gone, began) }()
 		reapAll(func(reaped int, ws syscall.WaitStatus) {
+			gone = append(gone, reaped)
 			removeJVMFiles(reaped)
 			if reaped != pid {
 				return

@@ -42,6 +42,9 @@ func guardEnded(pid int) {
 	delete(guards.pids, pid)
 }
 
+// runBegan is before this process has started anything.
+var runBegan = time.Now()
+
 // orphansLimit bounds the ending of orphans; KILL takes milliseconds.
 const orphansLimit = 2 * time.Second
 
@@ -50,6 +53,8 @@ const orphansLimit = 2 * time.Second
 func endOrphans(command int) {
 	_ = syscall.Kill(-command, syscall.SIGKILL) // it may be gone
 	removeJVMFiles(command)
+	gone := []int{command}
+	defer func() { removeSharedMemory(gone, runBegan) }()
 	guards.Lock()
 	defer guards.Unlock()
 	for end := time.Now().Add(orphansLimit); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
@@ -61,6 +66,7 @@ func endOrphans(command int) {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 			_, _ = syscall.Wait4(pid, nil, syscall.WNOHANG, nil) // an orphan of an orphan is not ours yet
 			removeJVMFiles(pid)
+			gone = append(gone, pid)
 		}
 	}
 }

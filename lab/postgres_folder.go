@@ -2,33 +2,37 @@ package lab
 
 import (
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/user"
 	"path/filepath"
 	"strconv"
 	"syscall"
+
+	"loomlab/lab/record"
 )
 
 // postgresFolder is where a run keeps its PostgreSQL: below the folder for
 // temporary files, since the server may run as somebody who cannot enter the
-// user's own. The run removes it at its end; when the run is killed, the guard of
-// whatever runs there does, and the next run what that one missed.
+// user's own. The run removes it at its end; when the run is killed, a guard of its own
+// does, and the next run what that one missed.
 type postgresFolder struct {
-	path string
-	lock *os.File // held as long as the run lives
-	user string   // uid:gid that the server runs as; "": the lab's own
-	uid  int      // of user
-	gid  int
-	home string // folder of the programs that the server can enter
-	used int    // folders handed out
+	path  string
+	guard *tier    // ends with the run
+	lock  *os.File // held as long as the run lives
+	user  string   // uid:gid that the server runs as; "": the lab's own
+	uid   int      // of user
+	gid   int
+	home  string // folder of the programs that the server can enter
+	used  int    // folders handed out
 }
 
 const postgresFolderPattern = "loomlab-postgres-"
 
 // newPostgresFolder makes it. PostgreSQL refuses to run as root: then it runs as
 // nobody, with a copy of the programs, which lie in a folder of root's.
-func newPostgresFolder(home string) (p *postgresFolder, err error) {
+func newPostgresFolder(self, home string) (p *postgresFolder, err error) {
 	sweepPostgresFolders(os.TempDir())
 	p = &postgresFolder{home: home}
 	if p.path, err = os.MkdirTemp("", postgresFolderPattern+"*"); err != nil {
@@ -44,6 +48,9 @@ func newPostgresFolder(home string) (p *postgresFolder, err error) {
 	}
 	if err := syscall.Flock(int(p.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		return nil, fmt.Errorf("cannot lock %s: %w", p.path, err)
+	}
+	if p.guard, err = start(self, launch{tier: record.TierPostgres, log: io.Discard, remove: p.path}); err != nil {
+		return nil, err
 	}
 	if os.Geteuid() != 0 {
 		return p, nil
@@ -124,6 +131,9 @@ func (p *postgresFolder) remove() {
 		return
 	}
 	_ = os.RemoveAll(p.path) // what stays the next run sweeps
+	if p.guard != nil {
+		p.guard.stop()
+	}
 	if p.lock != nil {
 		_ = p.lock.Close()
 	}

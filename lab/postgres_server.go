@@ -80,7 +80,7 @@ func (l *lab) notePostgres(s record.PostgresServer) {
 // beside an error is one to be closed.
 func (l *lab) startPostgres(ctx context.Context, p *PlannedPostgres, place Launcher, n *netns) (db *database, argv []string, err error) {
 	if l.postgres == nil {
-		if l.postgres, err = newPostgresFolder(p.Home); err != nil {
+		if l.postgres, err = newPostgresFolder(l.self, p.Home); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -113,7 +113,7 @@ func (l *lab) startPostgres(ctx context.Context, p *PlannedPostgres, place Launc
 func (l *lab) postgresLaunch(db *database, argv []string) launch {
 	return launch{
 		tier: record.TierPostgres, argv: argv, env: postgresEnv(os.Environ()), place: db.place,
-		log: l.log("postgres"), user: l.postgres.user, dir: db.dir, stop: "QUIT", remove: l.postgres.path,
+		log: l.log("postgres"), user: l.postgres.user, dir: db.dir, stop: "QUIT",
 	}
 }
 
@@ -142,6 +142,7 @@ func (l *lab) initPostgres(ctx context.Context, db *database) error {
 	_, err := l.postgresStep(ctx, db, "initdb", "", []string{
 		l.postgres.home + "/bin/initdb", "-D", db.dir + "/data", "--username=" + postgresUser, "--pwfile=" + passwordFile,
 		"--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions",
+		"--set=dynamic_shared_memory_type=mmap", // in its folder, which goes with it; what lies in /dev/shm outlives a kill
 	})
 	return err
 }

@@ -258,7 +258,7 @@ func TestPostgresFolders(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(home, "postgres"), []byte("x"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	living, err := newPostgresFolder(home)
+	living, err := newPostgresFolder(os.Args[0], home)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,14 +275,15 @@ func TestPostgresFolders(t *testing.T) {
 			t.Errorf("%v, %v, %q; want a program that nobody can run", info, err, living.user)
 		}
 	}
-	dead, err := newPostgresFolder(home)
+	dead, err := newPostgresFolder(os.Args[0], home)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := dead.lock.Close(); err != nil { // as when its run was killed
+	dead.guard.stop()
+	if err := dead.lock.Close(); err != nil { // as when its run was killed, and its guard
 		t.Fatal(err)
 	}
-	next, err := newPostgresFolder(home)
+	next, err := newPostgresFolder(os.Args[0], home)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,6 +297,18 @@ func TestPostgresFolders(t *testing.T) {
 	if _, err := os.Stat(next.path); !os.IsNotExist(err) {
 		t.Errorf("not removed: %v", err)
 	}
+	orphan, err := newPostgresFolder(os.Args[0], home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := orphan.guard.lifeline.Close(); err != nil { // as when its run is killed
+		t.Fatal(err)
+	}
+	<-orphan.guard.gone
+	if _, err := os.Stat(orphan.path); !os.IsNotExist(err) {
+		t.Errorf("the folder of a run that was killed is not removed: %v", err)
+	}
+	orphan.remove()
 	(*postgresFolder)(nil).remove()
 }
 

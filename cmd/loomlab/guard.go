@@ -25,7 +25,7 @@ func guardCommand() *cli.Command {
 			&cli.StringFlag{Name: "remove", Usage: "`FOLDER` to remove in the end when the orchestrator has died"},
 		},
 		Action: func(c *cli.Context) error {
-			if !c.Args().Present() {
+			if !c.Args().Present() && c.String("remove") == "" {
 				return usagef("guard: no command; usage: loomlab guard -- COMMAND [ARG…]")
 			}
 			options := lab.GuardOptions{
