@@ -55,6 +55,7 @@ func (c *checker) experiment() {
 		c.add("jfr", "%d is no rung of the ladder; it has %s", c.e.JFR, joinInts(rungs))
 	}
 	c.downstream("downstream", c.e.Downstream)
+	c.hosts(c.e.Hosts)
 	c.place("place", c.e.Place)
 	c.netns("netns", c.e.Netns)
 	c.postgres()
@@ -80,7 +81,7 @@ func (c *checker) experiment() {
 }
 
 func (c *checker) place(path string, places map[string]string) {
-	if err := checkPlaces(places); err != nil && !c.mistaken(path) {
+	if err := checkPlaces(places, c.e.Hosts); err != nil && !c.mistaken(path) {
 		c.add(path, "%v", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -119,6 +120,11 @@ func (d *decoder) special(path string, n ast.Node, v reflect.Value) bool {
 			v.Set(reflect.ValueOf(&record.Netns{None: true}))
 		}
 		return none
+	case string:
+		if seq, ok := n.(*ast.SequenceNode); ok && placeOfLoad.MatchString(path) {
+			d.joined(path, seq, v)
+			return true
+		}
 	case record.Warmup:
 		if none {
 			v.SetZero()
@@ -132,6 +138,16 @@ func (d *decoder) special(path string, n ast.Node, v reflect.Value) bool {
 		return true
 	}
 	return false
+}
+
+// placeOfLoad is the one place that may be a list.
+var placeOfLoad = regexp.MustCompile(`^(suts\[\d+\]\.)?place\.load$`)
+
+// joined reads a list of words as the flags write it, with commas between.
+func (d *decoder) joined(path string, seq *ast.SequenceNode, v reflect.Value) {
+	words := reflect.ValueOf(&[]string{}).Elem()
+	d.list(path, seq, words)
+	v.SetString(strings.Join(words.Interface().([]string), ","))
 }
 
 // figure reads a published figure: a number, a list of numbers (its rounds), or words.
@@ -224,7 +240,11 @@ func (d *decoder) scalarValue(path string, n ast.Node, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
 		if !ok || (text == "" && !isQuoted(n)) {
-			d.add(path, "%s; want text", describe(n))
+			hint := ""
+			if _, colon := n.(ast.MapNode); colon {
+				hint = ", in quotes where it has a colon"
+			}
+			d.add(path, "%s; want text%s", describe(n), hint)
 			return
 		}
 		v.SetString(text)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -28,7 +29,7 @@ const (
 // startDownstreamCommand starts the downstream that takes the place of ours, waits until
 // it answers, and asks it alone.
 func (f *fork) startDownstreamCommand(ctx context.Context, port int) error {
-	argv, err := f.plan.DownstreamCommand(*f.sut, port, Placeholders{"run_dir": f.lab.dir.Path()})
+	argv, err := f.plan.DownstreamCommand(*f.sut, Placeholders{"address": loopbackAddress, "port": strconv.Itoa(port), "run_dir": f.lab.dir.Path()})
 	if err != nil {
 		return err
 	}

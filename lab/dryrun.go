@@ -34,20 +34,19 @@ func (p *Plan) WriteDryRun(w io.Writer) error {
 	}
 	p.writeLoads(&b)
 	fmt.Fprintf(&b, "%s in all\n", count(len(p.Cells), "cell"))
-	for _, tier := range slices.Sorted(maps.Keys(e.Place)) {
-		fmt.Fprintf(&b, "place: %s runs at %s\n", tier, e.Place[tier])
-	}
+	p.writePlaces(&b)
 	b.WriteString("\n")
 
 	fmt.Fprintf(&b, "Command lines (ports are examples; a run takes free ones):\n")
-	downstream, grpc := loopback(exampleDownstreamPort), loopback(exampleGRPCPort)
 	p.writePostgres(&b)
 	shown := ""
 	for _, s := range p.SUTs {
+		address := p.shownAddress(&s, record.TierDownstream)
+		downstream, grpc := hostPort(address, exampleDownstreamPort), hostPort(address, exampleGRPCPort)
 		argv := p.DownstreamArgv(s.Downstream, downstream, grpc)
 		if s.Downstream != nil && len(s.Downstream.Command) > 0 {
 			var err error
-			if argv, err = p.DownstreamCommand(s, exampleDownstreamPort, nil); err != nil {
+			if argv, err = p.DownstreamCommand(s, Placeholders{"address": address, "port": fmt.Sprint(exampleDownstreamPort)}); err != nil {
 				return err
 			}
 		}
@@ -150,7 +149,7 @@ func (p *Plan) orderText() string {
 
 // writeSUT writes a SUT's command line and that of its first window of load.
 func (p *Plan) writeSUT(b *strings.Builder, s PlannedSUT, values Placeholders) error {
-	values["port"] = fmt.Sprint(examplePort)
+	values["address"], values["port"] = p.shownAddress(&s, record.TierSUT), fmt.Sprint(examplePort)
 	values["run_dir"] = "."
 	maps.Copy(values, p.Postgres.example())
 	argv, env, err := s.Argv(values.masked())
@@ -166,9 +165,10 @@ func (p *Plan) writeSUT(b *strings.Builder, s PlannedSUT, values Placeholders) e
 		fmt.Fprintf(b, "%s\n", JoinWords(argv))
 	}
 	first := p.load(s).Rungs()[0]
-	load := p.EngineArgv(s, s.BaseURL(examplePort), first, false)
+	base := s.BaseURL(hostPort(values["address"], examplePort))
+	load := p.EngineArgv(s, base, first, false)
 	if s.LoadCommand != nil {
-		if load, err = p.LoadCommandArgv(s, s.BaseURL(examplePort), first, nil); err != nil {
+		if load, err = p.LoadCommandArgv(s, base, first, nil); err != nil {
 			return err
 		}
 	}

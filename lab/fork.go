@@ -237,7 +237,7 @@ func (f *fork) launchSUT(begin *record.Start) error {
 		return err
 	}
 	values := Placeholders{
-		"port": strconv.Itoa(f.port), "downstream": f.downURL, "grpc": f.downGRPC, "run_dir": f.lab.dir.Path(), "apps": f.sut.Apps,
+		"address": loopbackAddress, "port": strconv.Itoa(f.port), "downstream": f.downURL, "grpc": f.downGRPC, "run_dir": f.lab.dir.Path(), "apps": f.sut.Apps,
 	}
 	maps.Copy(values, f.db.values())
 	argv, env, err := f.sut.Argv(values)
@@ -247,7 +247,7 @@ func (f *fork) launchSUT(begin *record.Start) error {
 	if err != nil {
 		return err
 	}
-	f.url = f.sut.BaseURL(f.port)
+	f.url = f.sut.BaseURL(loopback(f.port))
 	if f.sut.URL != "" { // a command that listens where it wants to
 		f.port = localPort(f.url)
 		if holder := f.netns.portHolder(f.port); holder != "" {

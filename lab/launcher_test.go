@@ -17,13 +17,13 @@ func TestParseLauncher(t *testing.T) {
 		"cpus:0-1,3": {"loomlab", "guard", "--grace", "5s", "--cpus", "0-1,3", "--", "java", "-jar"},
 		"netns:blue": {"loomlab", "guard", "--grace", "5s", "--netns", "/var/run/netns/blue", "--", "java", "-jar"},
 	} {
-		l, err := ParseLauncher(text)
+		l, err := parseLauncher(text, nil)
 		if got := l.guarded("loomlab", "5s", []string{"java", "-jar"}); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %v, %v", text, got, err)
 		}
 	}
-	for _, text := range []string{"", "here", "cpus", "cpus:", "cpus:x", "cpus:1-0", "local:1", "netns:", "netns:..", "netns:a/b"} {
-		if _, err := ParseLauncher(text); err == nil {
+	for _, text := range []string{"", "here", "cpus", "cpus:", "cpus:x", "cpus:1-0", "local:1", "netns:", "netns:..", "netns:a/b", "ssh", "ssh:", "ssh:-oProxyCommand=x", "ssh:a b"} {
+		if _, err := parseLauncher(text, nil); err == nil {
 			t.Errorf("%q was taken", text)
 		}
 	}
@@ -37,8 +37,7 @@ func TestParsePlaces(t *testing.T) {
 	for value, want := range map[string]string{
 		"cpus:0":        `"cpus:0" is no tier`,
 		"engine=cpus:0": `"engine" is no tier; want TIER=LAUNCHER with one of load, sut, downstream`,
-		"sut=ssh:host":  `unknown launcher "ssh:host"`,
-		"sut=cpus:a":    `"a" is no list of CPUs such as 0-3,8`,
+		"laod=cpus:0":   `did you mean load?`,
 	} {
 		if _, err := ParsePlaces([]string{value}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", value, err, want)
@@ -46,6 +45,36 @@ func TestParsePlaces(t *testing.T) {
 	}
 	if _, err := ParsePlaces([]string{"sut=local", "sut=cpus:0"}); err == nil {
 		t.Error("one tier has two places")
+	}
+}
+
+// TestParseLaunchers: commas part launchers, and also the CPUs of one.
+func TestParseLaunchers(t *testing.T) {
+	hosts := map[string]record.Host{"pod": {Command: []string{"kubectl", "exec"}}, "bench1": {SSH: "user@10.0.0.2", CPUs: "0-3"}}
+	for text, want := range map[string][]Launcher{
+		"cpus:0-1,3":             {{cpus: "0-1,3"}},
+		"cpus:0,2,cpus:1":        {{cpus: "0,2"}, {cpus: "1"}},
+		"local,local":            {{}, {}},
+		"ssh:a,b":                {{host: "a"}, {host: "b"}},
+		"ssh:me@a, you@b":        {{host: "me@a"}, {host: "you@b"}},
+		"ssh:bench1,pod":         {{host: "bench1", cpus: "0-3"}, {host: "pod"}},
+		"pod,bench1,cpus:0,1":    {{host: "pod"}, {host: "bench1", cpus: "0-3"}, {cpus: "0,1"}},
+		"cpus:0,pod":             {{cpus: "0"}, {host: "pod"}},
+		"netns:blue,ssh:a,local": {{netns: namedNetns + "blue"}, {host: "a"}, {}},
+	} {
+		if got, err := parseLaunchers(text, hosts); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v, %v; want %+v", text, got, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"ssh:a,":   `unknown launcher ""`,
+		"bench2":   `unknown launcher "bench2"; did you mean bench1? (hosts are bench1, pod)`,
+		"ssh:pod":  "the host pod is reached by a command, not by ssh; its launcher is pod",
+		"pod,cpus": "no list of CPUs",
+	} {
+		if _, err := parseLaunchers(text, hosts); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
 	}
 }
 

@@ -127,7 +127,7 @@ func TestLoadMistakes(t *testing.T) {
 		{head + "load: {connections: [1]}\ndownstream: {command: [x]}\n", "f:4:23: a command without {{port}}"},
 		{head + "load: {connections: [1]}\ndownstream: {command: []}\n", "f:4:23: an empty command"},
 		{head + "load: {connections: [1]}\ndownstream: {command: [x, '{{port}}'], jitter: 5ms}\n", "f:4:48: jitter is of our own downstream"},
-		{head + "load: {connections: [1]}\ndownstream: {command: [x, '{{port}}', '{{url}}']}\n", "f:4:39: unknown placeholder {{url}}; known are {{apps}}, {{delay}}"},
+		{head + "load: {connections: [1]}\ndownstream: {command: [x, '{{port}}', '{{url}}']}\n", "f:4:39: unknown placeholder {{url}}; known are {{address}}, {{apps}}, {{delay}}"},
 		{own("{connections: [5]}") + "published: [{sut: s, connections: 10, throughput: 1}]\n", "10 is no rung of the ladder of s; it has 5"},
 		{own("{rate: [5]}") + "published: [{sut: s, rate: 6, throughput: 1}]\n", "6/s offered is no rung of the ladder of s; it has 5/s offered"},
 		{own("{rate: [5]}") + "claims: [{text: t, expr: \"throughput('s', 10) > 1\"}]\n", "10/s offered is no rung of the ladder of s"},
@@ -194,16 +194,16 @@ func TestLoadArgv(t *testing.T) {
 		3: "/bin/loomlab load http://127.0.0.1:1/light -c 10 -d 5s --timeout 10s --samples --json --target 3=/light --target 1=/heavy",
 	} {
 		s := p.SUTs[i]
-		if got := strings.Join(p.EngineArgv(s, s.BaseURL(1), p.load(s).Rungs()[0], false), " "); got != want {
+		if got := strings.Join(p.EngineArgv(s, s.BaseURL(loopback(1)), p.load(s).Rungs()[0], false), " "); got != want {
 			t.Errorf("%s:\ngot  %s\nwant %s", s.Name, got, want)
 		}
 	}
 	s := p.SUTs[4]
-	got, err := p.LoadCommandArgv(s, s.BaseURL(1), record.Rung{Connections: 100}, nil)
+	got, err := p.LoadCommandArgv(s, s.BaseURL(loopback(1)), record.Rung{Connections: 100}, nil)
 	if want := "/jdk/bin/java /cache/apps/tools/Load.java http://127.0.0.1:1/a 100 5 10s"; err != nil || strings.Join(got, " ") != want {
 		t.Errorf("got  %s, %v\nwant %s", strings.Join(got, " "), err, want)
 	}
-	got, err = p.DownstreamCommand(s, 7, nil)
+	got, err = p.DownstreamCommand(s, Placeholders{"port": "7"})
 	if want := "/jdk/bin/java Delay.java 7 20"; err != nil || strings.Join(got, " ") != want {
 		t.Errorf("got  %s, %v\nwant %s", strings.Join(got, " "), err, want)
 	}

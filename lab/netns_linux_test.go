@@ -135,7 +135,7 @@ func TestNetnsThatCannotBe(t *testing.T) {
 			t.Errorf("%s: %v, want %s", name, err, want)
 		}
 	}
-	launcher, err := ParseLauncher("netns:loomlab-is-not-there")
+	launcher, err := parseLauncher("netns:loomlab-is-not-there", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

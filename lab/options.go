@@ -25,7 +25,9 @@ type Options struct {
 	Path        *string
 	Warmup      *record.Warmup // --warmup, see ParseWarmup
 	// Place is --place, see ParsePlaces: tiers that it does not name stay.
-	Place    map[string]string
+	Place map[string]string
+	// Hosts are those of --hosts, beside the experiment's own, and before them.
+	Hosts    map[string]record.Host
 	Standins bool // stand-ins in place of the experiment's SUTs
 	// JDK is --jdk, versions or homes, and Boot --boot, Spring Boot versions. One of
 	// a kind replaces each SUT's own; several multiply the SUTs. None leaves them.
@@ -103,19 +105,7 @@ func (o *Options) apply(e *record.Experiment) error {
 		e.Load.EqualRate = o.EqualRate
 	}
 	e.Memory = e.Memory || o.Memory
-	if len(o.Place) > 0 {
-		places := maps.Clone(e.Place)
-		if places == nil {
-			places = map[string]string{}
-		}
-		maps.Copy(places, o.Place)
-		e.Place = places
-		for i := range e.SUTs {
-			for tier := range o.Place {
-				delete(e.SUTs[i].Place, tier)
-			}
-		}
-	}
+	o.applyPlaces(e)
 	if err := o.applyJFR(e); err != nil {
 		return err
 	}
@@ -133,6 +123,33 @@ func (o *Options) apply(e *record.Experiment) error {
 		}
 	}
 	return nil
+}
+
+// applyPlaces puts tiers where --place says, around every SUT.
+func (o *Options) applyPlaces(e *record.Experiment) {
+	if len(o.Hosts) > 0 {
+		e.Hosts = o.hosts(e)
+	}
+	if len(o.Place) == 0 {
+		return
+	}
+	places := map[string]string{}
+	maps.Copy(places, e.Place)
+	maps.Copy(places, o.Place)
+	e.Place = places
+	for i := range e.SUTs {
+		for tier := range o.Place {
+			delete(e.SUTs[i].Place, tier)
+		}
+	}
+}
+
+// hosts are all those that places can name.
+func (o *Options) hosts(e *record.Experiment) map[string]record.Host {
+	all := map[string]record.Host{}
+	maps.Copy(all, e.Hosts)
+	maps.Copy(all, o.Hosts)
+	return all
 }
 
 // loads are the experiment's load and those that SUTs have of their own.
@@ -179,6 +196,11 @@ func countsRequests(e *record.Experiment) bool {
 
 // check names the flag and the accepted range of the first value out of range.
 func (o *Options) check(e *record.Experiment) error {
+	for _, tier := range slices.Sorted(maps.Keys(o.Place)) {
+		if err := checkPlace(tier, o.Place[tier], o.hosts(e)); err != nil {
+			return fmt.Errorf("--place %s=%s: %w", tier, o.Place[tier], err)
+		}
+	}
 	switch {
 	case o.Rounds != nil && *o.Rounds < 1:
 		return fmt.Errorf("--rounds %d: want 1 or more", *o.Rounds)

@@ -13,16 +13,16 @@ import (
 // plan can be shown before ports are known.
 type Placeholders map[string]string
 
-// placeholderNames are all that exist, by tier. In a SUT: the port to listen on,
-// the URL of the downstream, host:port of its gRPC listener, the JDK's home, the run
+// placeholderNames are all that exist, by tier. In a SUT: the address and the port
+// to listen on, the URL of the downstream, host:port of its gRPC listener, the JDK's home, the run
 // directory, the folder of the built jars, which has the single-file Java tiers in
 // tools, and the database's URLs and user. In a load command:
 // what to load and how, durations as 10s and as seconds. In a downstream's: its
-// port, and its delay as 100ms and as milliseconds.
+// address and port, and its delay as 100ms and as milliseconds.
 var placeholderNames = map[string][]string{
-	"sut":        {"apps", "downstream", "grpc", "jdbc", "jdk", "port", "postgres_password", "postgres_user", "r2dbc", "run_dir"},
+	"sut":        {"address", "apps", "downstream", "grpc", "jdbc", "jdk", "port", "postgres_password", "postgres_user", "r2dbc", "run_dir"},
 	"load":       {"apps", "connections", "duration", "jdk", "rate", "requests", "run_dir", "seconds", "timeout", "url"},
-	"downstream": {"apps", "delay", "delay_ms", "jdk", "port", "run_dir"},
+	"downstream": {"address", "apps", "delay", "delay_ms", "jdk", "port", "run_dir"},
 }
 
 // placeholderPattern also catches misspelt ones, which must not pass as text.

@@ -14,7 +14,7 @@ func TestPlaceholders(t *testing.T) {
 		t.Errorf("got %q, %v", got, err)
 	}
 	for text, want := range map[string]string{
-		"{{prot}}":   "unknown placeholder {{prot}}; known are {{apps}}, {{connections}}, ",
+		"{{prot}}":   "unknown placeholder {{prot}}; known are {{address}}, {{apps}}, {{connections}}, ",
 		"{{ port }}": "unknown placeholder {{ port }}",
 		"a{{}}b":     "unknown placeholder {{}}",
 		"{{PORT}}":   "unknown placeholder {{PORT}}",

@@ -231,7 +231,7 @@ func TestSUTArgv(t *testing.T) {
 	if err != nil || strings.Join(argv, " ") != want {
 		t.Errorf("got  %s, %v\nwant %s", strings.Join(argv, " "), err, want)
 	}
-	load := p.EngineArgv(p.SUTs[1], p.SUTs[1].BaseURL(1), record.Rung{Connections: 100}, true)
+	load := p.EngineArgv(p.SUTs[1], p.SUTs[1].BaseURL(loopback(1)), record.Rung{Connections: 100}, true)
 	if want := "/bin/loomlab load http://127.0.0.1:1/call -c 100 -d 10s --timeout 10s --samples --json --hold"; strings.Join(load, " ") != want {
 		t.Errorf("got  %s\nwant %s", strings.Join(load, " "), want)
 	}

@@ -23,8 +23,13 @@ const (
 	lastPort  = 32000
 )
 
+// loopbackAddress is where tiers listen as long as nobody elsewhere needs them.
+const loopbackAddress = "127.0.0.1"
+
 // loopback is the address of a port of this machine.
-func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+func loopback(port int) string { return hostPort(loopbackAddress, port) }
+
+func hostPort(address string, port int) string { return net.JoinHostPort(address, strconv.Itoa(port)) }
 
 // freePort returns a loopback port that nobody listens on now.
 func freePort() (int, error) {

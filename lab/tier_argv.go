@@ -103,6 +103,9 @@ func (p *Plan) words(s *PlannedSUT) []string {
 		words := append([]string{"{{jdk}}/bin/java"}, s.JVM...)
 		words = append(words, p.instruments(*s)...)
 		words = append(words, "-jar", "{{apps}}/"+s.App+"/"+s.App+".jar", "--server.port={{port}}")
+		if p.exposed(s, record.TierSUT) { // else the app's own setting, which is loopback
+			words = append(words, "--server.address={{address}}")
+		}
 		if hasDownstream {
 			words = append(words, "--lab.downstream={{downstream}}")
 		}
@@ -111,7 +114,7 @@ func (p *Plan) words(s *PlannedSUT) []string {
 		}
 		return append(words, s.Args...)
 	case KindStandin:
-		words := []string{p.self(), "standin", "--listen", "127.0.0.1:{{port}}", "--model", s.Standin.Model}
+		words := []string{p.self(), "standin", "--listen", "{{address}}:{{port}}", "--model", s.Standin.Model}
 		if s.Standin.Workers > 0 {
 			words = append(words, "--workers", strconv.Itoa(s.Standin.Workers))
 		}
@@ -164,22 +167,22 @@ func (p *Plan) LoadCommandArgv(s PlannedSUT, base string, rung record.Rung, valu
 	return values.ExpandAll(s.LoadCommand)
 }
 
-// DownstreamCommand is the command line of a downstream that is not ours,
-// listening on port.
-func (p *Plan) DownstreamCommand(s PlannedSUT, port int, values Placeholders) ([]string, error) {
+// DownstreamCommand is the command line of a downstream that is not ours, told by
+// values where to listen: address and port.
+func (p *Plan) DownstreamCommand(s PlannedSUT, values Placeholders) ([]string, error) {
 	values = s.with(values)
 	delay := time.Duration(s.Downstream.Delay)
-	maps.Copy(values, Placeholders{"port": strconv.Itoa(port), "delay": delay.String(),
+	maps.Copy(values, Placeholders{"delay": delay.String(),
 		"delay_ms": strconv.FormatFloat(float64(delay)/float64(time.Millisecond), 'f', -1, 64)})
 	return values.ExpandAll(s.Downstream.Command)
 }
 
-// BaseURL is where s listens: its own URL if it has one, else the given port here.
-func (s PlannedSUT) BaseURL(port int) string {
+// BaseURL is where s is reached: its own URL if it has one, else host:port.
+func (s PlannedSUT) BaseURL(hostPort string) string {
 	if s.URL != "" {
 		return s.URL
 	}
-	return fmt.Sprintf("http://127.0.0.1:%d", port)
+	return "http://" + hostPort
 }
 
 func (p *Plan) self() string {

@@ -44,7 +44,8 @@ func runCommand() *cli.Command {
 			&cli.StringSliceFlag{Name: "boot", Usage: "Spring Boot `VERSION` of the apps: 4.x or 3.5 (repeatable: each app with each)"},
 			&cli.BoolFlag{Name: "memory", Usage: "say where each JVM's memory is, before and after each rung (native memory tracking, which costs it about 2 %)"},
 			&cli.GenericFlag{Name: "jfr", Value: &rungFlag{}, Usage: "measure a rung of each JVM once more with its flight recorder on: --jfr is the highest one, --jfr=`RUNG` another"},
-			&cli.StringSliceFlag{Name: "place", Usage: "where a tier runs, `TIER=LAUNCHER` (repeatable): load, sut, downstream or postgres; " + lab.LauncherGrammar},
+			&cli.StringSliceFlag{Name: "place", Usage: "where a tier runs, `TIER=LAUNCHER` (repeatable): load (also several, with commas between), sut, downstream or postgres; " + lab.LauncherGrammar},
+			&cli.StringFlag{Name: "hosts", Usage: "`FILE` with the hosts that --place names, in YAML as under hosts: of an experiment"},
 			&cli.StringFlag{Name: "postgres", Usage: "your own database in place of the one that the lab starts, " + lab.DSNForm + " as `DSN` (the password may come from PGPASSWORD); the lab makes the schema loomlab there, and leaves it"},
 			&cli.BoolFlag{Name: "equal-rate", Usage: "end with an open-loop window of each SUT at 70 % of the weakest one's rate, where tails can be compared (default: with several forks)"},
 			&cli.BoolFlag{Name: "quick", Usage: "one round, windows and warm-ups of 3 s, the first two rungs"},
@@ -88,6 +89,9 @@ func runExperiment(c *cli.Context) error {
 	}
 	if c.Bool("dry-run") {
 		return plan.WriteDryRun(c.App.Writer)
+	}
+	if err := plan.Startable(); err != nil {
+		return usagef("%w", err)
 	}
 	if plan.Note != "" {
 		fmt.Fprintf(c.App.ErrWriter, "note: %s\n", plan.Note)
@@ -201,6 +205,11 @@ func runOptions(c *cli.Context) (lab.Options, error) {
 	}
 	if opts.Place, err = lab.ParsePlaces(c.StringSlice("place")); err != nil {
 		return opts, usagef("%w", err)
+	}
+	if c.IsSet("hosts") {
+		if opts.Hosts, err = lab.ReadHosts(c.String("hosts")); err != nil {
+			return opts, usagef("--hosts: %w", err)
+		}
 	}
 	if c.IsSet("connections") {
 		if opts.Connections, err = lab.ParseConnections(c.String("connections")); err != nil {

@@ -38,8 +38,11 @@ type Experiment struct {
 	Forks      int         `yaml:"forks" json:"forks"`
 	// Postgres is the database that SUTs are told of by {{jdbc}} and its like; null: none.
 	Postgres *Postgres `yaml:"postgres" json:"postgres,omitempty"`
-	// Place says where the tiers load, sut, downstream and postgres run, as --place does.
+	// Place says where the tiers load, sut, downstream and postgres run, as --place
+	// does. The load may have several places, with commas between.
 	Place map[string]string `yaml:"place" json:"place,omitempty"`
+	// Hosts are machines that tiers can be placed on, by the names that Place has for them.
+	Hosts map[string]Host `yaml:"hosts" json:"hosts,omitempty"`
 	// Netns gives the tiers a network namespace of their own; null: they run in
 	// that of the lab.
 	Netns *Netns `yaml:"netns" json:"netns,omitempty"`

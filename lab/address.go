@@ -1,0 +1,123 @@
+package lab
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"loomlab/lab/record"
+)
+
+// localHost is the entry of hosts that says at which address tiers on this
+// machine are reached from others.
+const localHost = "local"
+
+// exposed tells whether a tier must listen where other machines reach it: the SUT
+// for the load, the downstream for the SUT and for the load that calibrates.
+func (p *Plan) exposed(s *PlannedSUT, tier string) bool {
+	own := p.launcher(&s.SUT, tier).host
+	callers := p.launchers(&s.SUT, record.TierLoad)
+	if tier == record.TierDownstream && s.Kind != KindURL {
+		callers = append(callers, p.launcher(&s.SUT, record.TierSUT))
+	}
+	return slices.ContainsFunc(callers, func(l Launcher) bool { return l.host != own })
+}
+
+// shownAddress is the address of a tier as far as it is known before hosts are
+// asked: what a dry run shows.
+func (p *Plan) shownAddress(s *PlannedSUT, tier string) string {
+	if !p.exposed(s, tier) {
+		return loopbackAddress
+	}
+	host := p.launcher(&s.SUT, tier).host
+	h := p.host(host)
+	_, destination := cutLast(h.SSH, "@")
+	switch {
+	case h.Address != "":
+		return h.Address
+	case host == "":
+		return "ADDRESS-OF-THIS-MACHINE"
+	case len(h.Command) > 0:
+		return "ADDRESS-OF-" + host
+	}
+	return destination
+}
+
+// cutLast cuts text after the last separator; all of it is behind one that is not there.
+func cutLast(text, separator string) (before, after string) {
+	at := strings.LastIndex(text, separator)
+	if at < 0 {
+		return "", text
+	}
+	return text[:at], text[at+len(separator):]
+}
+
+// Exposure says which tiers will listen on more than loopback, one line each.
+func (p *Plan) Exposure() []string {
+	var lines []string
+	for i := range p.SUTs {
+		s := &p.SUTs[i]
+		for _, tier := range []string{record.TierSUT, record.TierDownstream} {
+			if tier == record.TierSUT && s.Kind == KindURL || tier == record.TierDownstream && s.Downstream == nil || !p.exposed(s, tier) {
+				continue
+			}
+			who := "the downstream"
+			if tier == record.TierSUT {
+				who = s.Name
+			}
+			line := fmt.Sprintf("%s listens on %s, where everybody who reaches that address can call it", who, p.shownAddress(s, tier))
+			if !slices.Contains(lines, line) {
+				lines = append(lines, line)
+			}
+		}
+	}
+	return lines
+}
+
+// writePlaces says where tiers run, and how the other machines are reached.
+func (p *Plan) writePlaces(b *strings.Builder) {
+	e := &p.Experiment
+	for _, tier := range slices.Sorted(maps.Keys(e.Place)) {
+		fmt.Fprintf(b, "place: %s runs at %s\n", tier, e.Place[tier])
+	}
+	for _, name := range p.Hosts() {
+		fmt.Fprintf(b, "host: %s is reached by %s; program and jars go to %s there\n", name, hostText(p.host(name)), hostDir(p.host(name)))
+	}
+	for _, line := range p.Exposure() {
+		fmt.Fprintf(b, "listen: %s\n", line)
+	}
+}
+
+// hostText says how a host is reached.
+func hostText(h record.Host) string {
+	if h.SSH != "" {
+		return JoinWords(append(append([]string{"ssh"}, h.SSHOptions...), h.SSH))
+	}
+	return JoinWords(h.Command)
+}
+
+// defaultHostDir is where programs and jars are kept on a host.
+const defaultHostDir = "~/.cache/loomlab"
+
+func hostDir(h record.Host) string {
+	if h.Dir == "" {
+		return defaultHostDir
+	}
+	return h.Dir
+}
+
+// Hosts are the names of the other machines that the plan's tiers run on.
+func (p *Plan) Hosts() []string {
+	names := map[string]bool{}
+	for i := range p.SUTs {
+		for _, tier := range Tiers {
+			for _, l := range p.launchers(&p.SUTs[i].SUT, tier) {
+				if l.host != "" {
+					names[l.host] = true
+				}
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
