@@ -33,7 +33,7 @@ func Build(saved *record.Saved) *Table {
 	t.Title = escape(orElse(b.exp.Title, b.exp.Name, "unnamed experiment"))
 	t.About = about(saved)
 	t.Columns = b.columns()
-	t.About = append(t.About, b.versions()...)
+	t.Versions = b.versions()
 	t.Starts, t.Limits = b.starts(), b.limits()
 	for _, rung := range b.rungs() {
 		t.Rungs = append(t.Rungs, b.rung(rung))
@@ -42,6 +42,7 @@ func Build(saved *record.Saved) *Table {
 	b.hideRows()
 	b.legend()
 	t.Claims = claims(saved.Run.Claims)
+	t.Calibration = newCalibration(saved)
 	return t
 }
 
@@ -112,7 +113,7 @@ func (b *builder) rung(rung record.Rung) Block {
 	for i, sut := range b.table.Columns {
 		block.Verdicts = append(block.Verdicts, verdicts(sut, cells[i])...)
 	}
-	block.Verdicts = append(block.Verdicts, b.inside(rung, cells)...)
+	b.inside(&block, cells)
 	return block
 }
 

@@ -15,6 +15,7 @@ type charts struct {
 	Ladder  ladderChart   `json:"ladder"`
 	Latency latencyCharts `json:"latency"`
 	Time    timeCharts    `json:"time"`
+	Flames  *flameCharts  `json:"flames"`
 }
 
 // newCharts never fails: a series that cannot be read is only not drawn, which

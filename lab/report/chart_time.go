@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -48,7 +49,18 @@ type timeProcess struct {
 	Step    int               `json:"step"` // seconds a point
 	Lines   map[string]values `json:"lines"`
 	Windows []timeSpan        `json:"windows"` // the measured parts
+	Pauses  []timePause       `json:"pauses"`  // of the collector, in the windows; the longest ones
 }
+
+// timePause is a garbage collection that stopped the process.
+type timePause struct {
+	At   float64 `json:"at"` // seconds since the process's first sample
+	MS   float64 `json:"ms"`
+	What string  `json:"what"`
+}
+
+// chartPauses is how many pauses of a process a picture shows at most.
+const chartPauses = 300
 
 // timeSpan is a window in seconds since the process's first sample.
 type timeSpan struct {
@@ -101,6 +113,7 @@ func newTimeCharts(saved *record.Saved, t *Table) timeCharts {
 			continue
 		}
 		room -= points
+		process.Pauses = chartedPauses(saved, key, traces[key].begin)
 		process.SUT, process.Fork, process.Color = escape(key.sut), key.fork, slices.Index(t.Columns, key.sut)
 		charts.Processes = append(charts.Processes, process)
 	}
@@ -109,6 +122,26 @@ func newTimeCharts(saved *record.Saved, t *Table) timeCharts {
 	}
 	charts.panels()
 	return charts
+}
+
+// chartedPauses are the longest of a process, in order of time.
+func chartedPauses(saved *record.Saved, key processKey, begin float64) []timePause {
+	pauses := []timePause{}
+	for i := range saved.Cells {
+		c := &saved.Cells[i]
+		if c.SUT != key.sut || c.Fork != key.fork || c.Pauses == nil {
+			continue
+		}
+		for _, p := range c.Pauses.List {
+			if at := p.At - begin; at >= 0 {
+				pauses = append(pauses, timePause{math.Round(1000*at) / 1000, math.Round(1000*p.MS) / 1000, pauseKind(p)})
+			}
+		}
+	}
+	slices.SortFunc(pauses, func(a, b timePause) int { return cmp.Compare(b.MS, a.MS) })
+	pauses = pauses[:min(len(pauses), chartPauses)]
+	slices.SortFunc(pauses, func(a, b timePause) int { return cmp.Compare(a.At, b.At) })
+	return pauses
 }
 
 // panels keeps those in which any process has a line.

@@ -274,6 +274,7 @@ func TestInABrowser(t *testing.T) {
 		{"page", func() { c.eachLook(report, "report") }},
 		{"comparison", func() { c.eachLook(comparison, "compare") }},
 		{"mouse and keys", func() { c.mouseAndKeys(report) }},
+		{"flame graph", func() { c.flameGraph(insidePage(t)) }},
 		{"paper", func() { c.paper(report, "report"); c.paper(comparison, "compare") }},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -427,6 +428,54 @@ func (c *chrome) mouseAndKeys(file string) {
 			c.checkScheme(theme)
 		}
 	}
+}
+
+// insidePage is the page of a run that was looked into.
+func insidePage(t *testing.T) string {
+	saved := insideRun(t)
+	saved.Path = t.TempDir()
+	if err := os.WriteFile(filepath.Join(saved.Path, saved.Run.Recordings[0].FlameGraph), []byte(flameSVG), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return writeTemp(t, "inside.html", render(t, "html", saved, TextOptions{}))
+}
+
+// flameGraph holds that a box can be looked at closer and left again, by mouse and
+// by keys, and says what it is.
+func (c *chrome) flameGraph(file string) {
+	c.t.Helper()
+	c.open(file, 1200, 900, "light")
+	boxes := func(want string) {
+		c.t.Helper()
+		if got := c.eval(`[...document.querySelectorAll('.flame text')].map(e => e.textContent).join(' ')`); got != `"`+want+`"` {
+			c.t.Errorf("boxes %s, want %s", got, want)
+		}
+	}
+	const all = "all Poller.run +1 Left.<init> Right: Loop.run"
+	boxes(all)
+	c.eval(`document.querySelector('.flame').scrollIntoView({behavior: 'instant', block: 'center'})`)
+	time.Sleep(100 * time.Millisecond)
+	c.pointAt(".flame g[data-i='1'] rect", 0.5)
+	c.wait("!document.getElementById('tip').hidden")
+	if tip := c.eval("document.getElementById('tip').textContent"); tip != `"80 %, 987 of 1234 samplesjava.lang.Thread.runorg.apache.tomcat.Poller.run"` {
+		c.t.Errorf("the tooltip says %s", tip)
+	}
+	c.eval(`document.querySelector(".flame g[data-i='2'] rect").dispatchEvent(new MouseEvent('click', {bubbles: true}))`)
+	boxes("all Poller.run +1 Left.<init>")
+	c.eval(`document.querySelector('.whole').click()`)
+	boxes(all)
+	c.eval(`document.querySelector('.flame').focus({preventScroll: true})`)
+	for _, key := range []string{"ArrowDown", "ArrowRight"} {
+		c.key(key)
+	}
+	if said := c.eval("document.getElementById('said').textContent"); said != `"io.netty.Loop.run: 20 %, 247 of 1234 samples"` {
+		c.t.Errorf("the keys say %s", said)
+	}
+	c.key("Enter")
+	boxes("all Loop.run")
+	c.key("Escape")
+	c.key("Escape")
+	boxes(all)
 }
 
 // pointAt moves the mouse over an element, a share of its width from the left.

@@ -17,13 +17,14 @@ import (
 func Explain(w io.Writer, saved *record.Saved, o TextOptions) error {
 	t := Build(saved)
 	e := &explainer{printer: &printer{TextOptions: o, w: bufio.NewWriter(w), t: t}, saved: saved}
-	for _, line := range t.About {
+	for _, line := range slices.Concat(t.About, t.Versions) {
 		e.wrapped(line, "", "  ")
 	}
 	for _, block := range t.Rungs {
 		fmt.Fprintf(e.w, "\n%s\n", e.paint(bold, block.Title))
-		for _, sut := range t.Columns {
+		for column, sut := range t.Columns {
 			e.sut(sut, saved.At(sut, block.Rung))
+			e.inside(&block, column)
 		}
 	}
 	e.recordings()
@@ -56,8 +57,20 @@ func (e *explainer) sut(name string, cells []*record.Cell) {
 		}
 		e.windows(name, kind, group, len(cells))
 	}
-	e.pauses(cells)
-	e.memory(name, cells)
+}
+
+// inside explains what was seen inside the JVM of one SUT.
+func (e *explainer) inside(block *Block, column int) {
+	for _, story := range block.Pauses {
+		if story.Column == column {
+			e.pauses(story)
+		}
+	}
+	for _, fall := range block.Memory {
+		if fall.Column == column {
+			e.memory(fall)
+		}
+	}
 }
 
 // byVerdict groups windows by the kind of their verdict, the commonest first.

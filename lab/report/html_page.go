@@ -31,7 +31,9 @@ type page struct {
 	Starts      []htmlBlock
 	Limits      []limitRow
 	Columns     []htmlColumn
-	Calibration *calibrationTable
+	Calibration []htmlBlock // one, or none
+	Versions    []string
+	Inside      inside
 	Environment [][2]string
 	Processes   []processRow
 	Commands    []command
@@ -64,10 +66,10 @@ func newPage(saved *record.Saved) page {
 	p := page{
 		Finding: newFinding(saved, t), Warnings: pageWarnings(saved),
 		Table: newHTMLTable(t), Ladder: c.Ladder, LadderRows: ladderRows(c.Ladder), Latency: c.Latency, Time: c.Time, TimePanels: c.Time.Panels,
-		Claims: t.Claims, Limits: limitRows(saved, t), Calibration: newCalibrationTable(saved), Environment: environment(saved),
+		Claims: t.Claims, Limits: limitRows(saved, t), Environment: environment(saved),
 		Processes: processRows(saved), Commands: repeatCommands(saved), Legend: t.Legend,
 	}
-	p.pageFrame = pageFrame{Title: t.Title, RunID: escape(t.RunID), Status: escape(saved.Run.Status), About: t.About, Data: c}
+	p.pageFrame = pageFrame{Title: t.Title, RunID: escape(t.RunID), Status: escape(saved.Run.Status), About: t.About}
 	p.LadderSVG = template.HTML(newLadderSVG(saved, t, c.Ladder).String()) // escaped where it is made
 	for _, q := range latencyQuantiles {
 		p.Percentiles = append(p.Percentiles, q.label)
@@ -80,6 +82,12 @@ func newPage(saved *record.Saved) page {
 			p.Starts = append(p.Starts, newHTMLBlock(t, t.Starts, fold))
 		}
 	}
+	if t.Calibration != nil {
+		p.Calibration = newHTMLTable(t.Calibration).Blocks
+	}
+	p.Versions, p.Inside = t.Versions, newInside(saved, t)
+	c.Flames = &p.Inside.flames
+	p.Data = c
 	p.Matrix, p.RungTitles = matrix(saved, t)
 	p.Why = why(saved, t)
 	return p
@@ -176,40 +184,6 @@ func limitRows(saved *record.Saved, t *Table) []limitRow {
 		rows = append(rows, row)
 	}
 	return rows
-}
-
-// calibrationTable is the engine straight against the downstream, a rung a column.
-type calibrationTable struct {
-	Heads []string
-	Rows  []calibrationRow
-}
-
-type calibrationRow struct {
-	Label  string
-	Values []string
-}
-
-func newCalibrationTable(saved *record.Saved) *calibrationTable {
-	if len(saved.Run.Calibration) == 0 {
-		return nil
-	}
-	c := &calibrationTable{}
-	for i := range saved.Run.Calibration {
-		c.Heads = append(c.Heads, rungTitle(saved.Run.Calibration[i].Rung()))
-	}
-	for _, name := range []string{record.Throughput, record.P50, record.P99, "load_cpu_us", "downstream_cpu_us", "errors"} {
-		m, _ := record.MetricNamed(name)
-		row := calibrationRow{Label: Row{Metric: m}.Label()}
-		for i := range saved.Run.Calibration {
-			text := "–"
-			if v := m.Of(&saved.Run.Calibration[i]); v != nil {
-				text = number(*v, m)
-			}
-			row.Values = append(row.Values, text)
-		}
-		c.Rows = append(c.Rows, row)
-	}
-	return c
 }
 
 // environment is the machine, a fact a line.

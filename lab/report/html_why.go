@@ -132,6 +132,9 @@ func newWhySUT(head htmlColumn, group []*record.Cell, all int) whySUT {
 
 // capital begins a sentence whose head was cut off.
 func capital(s string) string {
+	if s == "" {
+		return ""
+	}
 	r, size := utf8.DecodeRuneInString(s)
 	return string(unicode.ToUpper(r)) + s[size:]
 }

@@ -34,7 +34,7 @@ type Live struct {
 	before int // of them, those that an earlier part of a resumed run has measured
 	began  time.Time
 	phase  string
-	shown  int // lines of the view on the screen now
+	shown  []string // lines of the view on the screen now
 
 	table      []string // drawn for this many cells in this many columns
 	tableCells int
@@ -91,7 +91,7 @@ func (l *Live) tick() {
 			return
 		case <-second.C:
 			l.mu.Lock()
-			if l.shown > 0 {
+			if l.shown != nil {
 				l.draw("")
 			}
 			l.mu.Unlock()
@@ -178,9 +178,10 @@ func (l *Live) Done() {
 	}
 	close(l.done)
 	var frame bytes.Buffer
-	l.erase(&frame)
+	columns, _ := l.size()
+	l.erase(&frame, columns)
 	_, _ = l.w.Write(frame.Bytes()) // nobody to tell
-	l.shown = 0
+	l.shown = nil
 }
 
 // over reports whether Done was called.
@@ -204,7 +205,7 @@ func (l *Live) draw(line string) {
 	}
 	columns, rows := l.size()
 	var frame bytes.Buffer
-	l.erase(&frame)
+	l.erase(&frame, columns)
 	if line != "" {
 		for text := range strings.Lines(line) {
 			for _, part := range Wrap(strings.TrimSuffix(text, "\n"), columns-1, "  ") {
@@ -219,14 +220,19 @@ func (l *Live) draw(line string) {
 	for _, s := range lines {
 		frame.WriteString(s + "\n")
 	}
-	l.shown = len(lines)
+	l.shown = lines
 	_, _ = l.w.Write(frame.Bytes()) // a terminal that is gone must not end the run
 }
 
-// erase goes back to the first line of the view and clears from there.
-func (l *Live) erase(frame *bytes.Buffer) {
-	if l.shown > 0 {
-		fmt.Fprintf(frame, "\x1b[%dA\r\x1b[J", l.shown)
+// erase goes back to the first line of the view and clears from there. Terminals
+// break lines anew when they become narrower, so that a line may take several rows.
+func (l *Live) erase(frame *bytes.Buffer, columns int) {
+	rows := 0
+	for _, line := range l.shown {
+		rows += max(1, (width(line)+columns-1)/columns)
+	}
+	if rows > 0 {
+		fmt.Fprintf(frame, "\x1b[%dA\r\x1b[J", rows)
 	}
 }
 

@@ -155,3 +155,14 @@ func TestClockTime(t *testing.T) {
 	check(61*time.Second, "1:01")
 	check(3*time.Hour+2*time.Minute+time.Second, "3:02:01")
 }
+
+// After a terminal has become narrower its lines take more rows, and all of them go.
+func TestLiveErasesWhatAResizeBroke(t *testing.T) {
+	l := &Live{shown: []string{"short", bold + strings.Repeat("x", 90) + reset, "", strings.Repeat("広", 20)}}
+	for columns, want := range map[int]string{120: "\x1b[4A\r\x1b[J", 60: "\x1b[5A\r\x1b[J", 30: "\x1b[7A\r\x1b[J", 90: "\x1b[4A\r\x1b[J"} {
+		var frame bytes.Buffer
+		if l.erase(&frame, columns); frame.String() != want {
+			t.Errorf("%d columns: %q, want %q", columns, frame.String(), want)
+		}
+	}
+}

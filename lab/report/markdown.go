@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"loomlab/lab/record"
@@ -14,12 +15,17 @@ import (
 func Markdown(w io.Writer, t *Table) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "## %s\n\n", markdown(t.Title))
-	for _, line := range t.About {
+	for _, line := range slices.Concat(t.About, t.Versions) {
 		fmt.Fprintf(out, "- %s\n", markdown(line))
 	}
 	for _, block := range append([]Block{t.Starts, t.Limits}, t.Rungs...) {
 		if len(block.Rows) > 0 && len(t.Columns) > 0 {
 			markdownBlock(out, t, block)
+		}
+	}
+	if t.Calibration != nil {
+		for _, block := range t.Calibration.Rungs {
+			markdownBlock(out, t.Calibration, block)
 		}
 	}
 	if len(t.Legend) > 0 {
@@ -71,11 +77,12 @@ func markdownBlock(out io.Writer, t *Table, b Block) {
 		}
 		fmt.Fprintln(out)
 	}
-	if len(b.Verdicts) > 0 {
+	lines := slices.Concat(b.Verdicts, b.Inside)
+	if len(lines) > 0 {
 		fmt.Fprintln(out)
 	}
-	for _, verdict := range b.Verdicts {
-		fmt.Fprintf(out, "> %s\n>\n", markdown(verdict))
+	for _, line := range lines {
+		fmt.Fprintf(out, "> %s\n>\n", markdown(line))
 	}
 }
 

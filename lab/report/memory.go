@@ -10,23 +10,53 @@ import (
 	"loomlab/lab/record"
 )
 
-// inside is what a rung's cells show of the insides of their JVMs, in a line each:
-// where the memory went, and what a flight recording of the rung saw.
-func (b *builder) inside(rung record.Rung, cells [][]*record.Cell) []string {
-	var lines []string
+// inside adds what a rung's cells show of the insides of their JVMs: where the
+// memory went, how long the collector stopped them, and what a flight recording of
+// the rung saw.
+func (b *builder) inside(block *Block, cells [][]*record.Cell) {
+	at := rungName(block.Rung)
 	for i, sut := range b.table.Columns {
 		if c := lastWithMemory(cells[i]); c != nil {
-			lines = append(lines, escape(memorySentence(b.saved, sut, c)))
+			fall := newWaterfall(b.saved, i, c)
+			block.Memory = append(block.Memory, fall)
+			block.Inside = append(block.Inside, fmt.Sprintf("%s at %s: %s", escape(sut), at, fall.Sentence))
 		} else if reason := whyNoMemory(b.saved, cells[i]); reason != "" {
-			lines = append(lines, escape(fmt.Sprintf("%s at %s: where its memory is: n/a (%s)", sut, rungName(rung), reason)))
+			block.Memory = append(block.Memory, waterfall{Column: i, Missing: escape(reason)})
+			block.Inside = append(block.Inside, fmt.Sprintf("%s at %s: where its memory is: n/a (%s)", escape(sut), at, escape(reason)))
+		}
+		if story, ok := newPauseStory(i, cells[i]); ok {
+			block.Pauses = append(block.Pauses, story)
 		}
 	}
 	for i := range b.saved.Run.Recordings {
-		if r := &b.saved.Run.Recordings[i]; rung.Rate == 0 && r.Connections == rung.Connections {
-			lines = append(lines, escape(recordingSentence(r)))
+		if r := &b.saved.Run.Recordings[i]; block.Rung.Rate == 0 && r.Connections == block.Rung.Connections {
+			block.Inside = append(block.Inside, escape(recordingSentence(r)))
 		}
 	}
-	return lines
+}
+
+// waterfall is where the memory of a SUT went from idle to the end of the last
+// window of a rung.
+type waterfall struct {
+	Column   int    // of the SUT
+	Sentence string // the same in words
+	Changes  []record.MemoryChange
+	RSS      record.MemoryChange // their sum
+	Peak     int64               // highest RSS in bytes since the load began, 0 if not known
+	Missing  string              // why there is none
+}
+
+func newWaterfall(saved *record.Saved, column int, c *record.Cell) waterfall {
+	from, _ := idle(saved, c)
+	to := c.Memory.After
+	fall := waterfall{
+		Column: column, Sentence: escape(memorySentence(saved, c)), Changes: record.MemoryGrowth(from, to),
+		RSS: record.MemoryChange{Name: "RSS", From: from.RSSBytes, To: to.RSSBytes},
+	}
+	if c.Memory.PeakBytes != nil {
+		fall.Peak = *c.Memory.PeakBytes
+	}
+	return fall
 }
 
 // lastWithMemory is the last measured cell whose memory is known; nil without one.
@@ -69,18 +99,17 @@ const (
 func inMB(bytes int64) string { return fmt.Sprintf("%.0f", math.Abs(float64(bytes))/mib) }
 
 // memorySentence says what a SUT's memory grew by from idle to the end of a window:
-// "virtual at 1000: of +318 MB since idle (371 → 689), 210 is heap that G1 committed, 64 direct buffers, 44 all else".
-func memorySentence(saved *record.Saved, sut string, c *record.Cell) string {
+// "of +318 MB since idle (371 → 689), 210 is heap that G1 committed, 64 direct buffers, 44 all else".
+func memorySentence(saved *record.Saved, c *record.Cell) string {
 	from, collector := idle(saved, c)
 	to := c.Memory.After
 	total := to.RSSBytes - from.RSSBytes
-	head := fmt.Sprintf("%s at %s: ", sut, rungName(c.Rung()))
 	tail := ""
 	if peak := c.Memory.PeakBytes; peak != nil && *peak > to.RSSBytes+2*worthSaying {
 		tail = fmt.Sprintf("; at its peak it held %s", inMB(*peak))
 	}
 	if total < 2*worthSaying && total > -2*worthSaying {
-		return head + fmt.Sprintf("its memory is as it was idle, %s MB%s", inMB(to.RSSBytes), tail)
+		return fmt.Sprintf("its memory is as it was idle, %s MB%s", inMB(to.RSSBytes), tail)
 	}
 	changes := record.MemoryGrowth(from, to)
 	slices.SortStableFunc(changes, func(a, b record.MemoryChange) int {
@@ -117,7 +146,7 @@ func memorySentence(saved *record.Saved, sut string, c *record.Cell) string {
 	if shrank != nil {
 		text += verb + strings.Join(shrank, ", ")
 	}
-	return head + text + tail
+	return text + tail
 }
 
 // heapStory tells a heap that grew from one whose committed pages were used for the first time.
@@ -129,36 +158,26 @@ func heapStory(from, to *record.MemoryMap, resident record.MemoryChange, collect
 }
 
 // memory draws the waterfall from idle to the end of the rung's last window.
-func (e *explainer) memory(sut string, cells []*record.Cell) {
-	c := lastWithMemory(cells)
-	if c == nil {
-		if reason := whyNoMemory(e.saved, cells); reason != "" {
-			e.indented("memory: n/a (" + escape(reason) + ")")
-		}
+func (e *explainer) memory(fall waterfall) {
+	if fall.Missing != "" {
+		e.indented("memory: n/a (" + fall.Missing + ")")
 		return
 	}
-	from, _ := idle(e.saved, c)
-	to := c.Memory.After
-	e.indented("memory: " + escape(strings.TrimPrefix(memorySentence(e.saved, sut, c), fmt.Sprintf("%s at %s: ", sut, rungName(c.Rung())))))
+	e.indented("memory: " + fall.Sentence)
 	const bar = 24
 	most := int64(1)
-	changes := record.MemoryGrowth(from, to)
-	for _, ch := range changes {
+	for _, ch := range fall.Changes {
 		most = max(most, ch.By(), -ch.By())
 	}
 	fmt.Fprintf(e.w, "    %-16s %8s %8s %8s\n", "MB resident", "idle", "now", "change")
-	line := func(name string, a, b int64) {
-		change := float64(b-a) / mib
-		blocks := strings.Repeat("█", int(math.Round(bar*math.Abs(float64(b-a))/float64(most))))
-		if name == "RSS" {
-			blocks = ""
-		}
-		fmt.Fprintln(e.w, strings.TrimRight(fmt.Sprintf("    %-16s %8.1f %8.1f %+8.1f  %s", name, float64(a)/mib, float64(b)/mib, change, blocks), " "))
+	line := func(ch record.MemoryChange, blocks int) {
+		fmt.Fprintln(e.w, strings.TrimRight(fmt.Sprintf("    %-16s %8.1f %8.1f %+8.1f  %s",
+			escape(ch.Name), float64(ch.From)/mib, float64(ch.To)/mib, float64(ch.By())/mib, strings.Repeat("█", blocks)), " "))
 	}
-	for _, ch := range changes {
-		line(escape(ch.Name), ch.From, ch.To)
+	for _, ch := range fall.Changes {
+		line(ch, int(math.Round(bar*math.Abs(float64(ch.By()))/float64(most))))
 	}
-	line("RSS", from.RSSBytes, to.RSSBytes)
+	line(fall.RSS, 0)
 }
 
 // whyNoMemory is why --memory has nothing to show; "" where nobody asked.

@@ -31,25 +31,34 @@ func times(n int64) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// overhead compares the window with the recorder to the one before it.
-func overhead(r *record.Recording) string {
+// cost is what a figure was without the recorder and with it.
+type cost struct{ Name, Unit, Without, With, Change string }
+
+// costs compare the window with the recorder to the one before it.
+func costs(r *record.Recording) []cost {
 	if r.With == nil || r.Without == nil {
-		return "what it cost is not known"
+		return nil
 	}
-	var parts []string
+	var list []cost
 	add := func(name string, without, with *float64, m record.Metric) {
 		if without != nil && with != nil && *without > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s → %s (%+.1f %%)", name, number(*without, m), number(*with, m), 100*(*with / *without - 1)))
+			list = append(list, cost{name, m.Unit, number(*without, m), number(*with, m), fmt.Sprintf("%+.1f %%", 100*(*with / *without - 1))})
 		}
 	}
 	add("throughput", r.Without.ThroughputPerS, r.With.ThroughputPerS, record.Metric{Unit: "req/s"})
 	add("CPU/request", r.Without.CPUUSPerRequest, r.With.CPUUSPerRequest, record.Metric{Unit: "µs"})
 	add("p50", r.Without.P50MS, r.With.P50MS, record.Metric{Unit: "ms"})
 	add("p99", r.Without.P99MS, r.With.P99MS, record.Metric{Unit: "ms"})
-	if parts == nil {
-		return "what it cost is not known"
+	return list
+}
+
+// overhead is the same in words.
+func overhead(r *record.Recording) string {
+	var parts []string
+	for _, c := range costs(r) {
+		parts = append(parts, fmt.Sprintf("%s %s → %s (%s)", c.Name, c.Without, c.With, c.Change))
 	}
-	return strings.Join(parts, ", ")
+	return orElse(strings.Join(parts, ", "), "what it cost is not known")
 }
 
 // recordings explains each flight recording of the run.
@@ -77,11 +86,15 @@ func (e *explainer) recording(r *record.Recording) {
 	e.hot("CPU", fmt.Sprintf("of %s", plural(int(r.Samples), "sample")), r.CPU)
 	e.hot("allocation", "by estimate", r.Allocation)
 	if g := r.GC; g != nil && g.Count > 0 {
-		e.indented(fmt.Sprintf("GC: %s, %s ms in all, longest %s ms", plural(int(g.Count), "pause"), plain1(g.TotalMS), plain1(g.LongestMS)))
+		e.indented("GC: " + recordedPauses(g))
 	}
-	e.sockets(r)
+	if len(r.Sockets) == 0 {
+		e.indented("socket waits: " + socketText(r))
+	} else {
+		e.indented("socket waits of 10 ms or more: " + socketText(r))
+	}
 	if t := r.Threads; t != nil {
-		e.indented(fmt.Sprintf("platform threads: %d at most in the window, %d since the JVM started", t.Active, t.Peak))
+		e.indented("platform threads: " + recordedThreads(t))
 	}
 	for _, text := range r.Unsure {
 		e.indented("note: " + escape(text))
@@ -92,32 +105,46 @@ func (e *explainer) pinned(p *record.PinnedThreads) {
 	if p == nil {
 		return
 	}
-	if p.Count == 0 {
-		e.indented("pinned virtual threads: none for 20 ms or more")
-		return
-	}
-	e.indented(fmt.Sprintf("pinned virtual threads: %s, %s ms in all, longest %s ms", times(p.Count), plain1(p.TotalMS), plain1(p.LongestMS)))
+	e.indented("pinned virtual threads: " + pinnedText(p))
 	for _, s := range p.Stacks {
-		text := fmt.Sprintf("%s, %s ms: %s", times(s.Count), plain1(s.TotalMS), strings.Join(s.Frames[:min(len(s.Frames), 6)], " ← "))
-		if s.Reason != "" {
-			text += " (" + s.Reason + ")"
-		}
-		e.indented("· " + escape(text))
+		e.indented("· " + pinnedStack(s))
 	}
+}
+
+func pinnedText(p *record.PinnedThreads) string {
+	if p.Count == 0 {
+		return "none for 20 ms or more"
+	}
+	return fmt.Sprintf("%s, %s ms in all, longest %s ms", times(p.Count), plain1(p.TotalMS), plain1(p.LongestMS))
+}
+
+func pinnedStack(s record.PinnedStack) string {
+	text := fmt.Sprintf("%s, %s ms: %s", times(s.Count), plain1(s.TotalMS), strings.Join(s.Frames[:min(len(s.Frames), 6)], " ← "))
+	if s.Reason != "" {
+		text += " (" + s.Reason + ")"
+	}
+	return escape(text)
 }
 
 // sockets names the peers that threads waited for. A server waits on each of its
 // own clients' connections too, which are not told apart here.
-func (e *explainer) sockets(r *record.Recording) {
+func socketText(r *record.Recording) string {
 	if len(r.Sockets) == 0 {
-		e.indented("socket waits: none of 10 ms or more in blocking reads and writes (clients on selectors and event loops wait elsewhere)")
-		return
+		return "none of 10 ms or more in blocking reads and writes (clients on selectors and event loops wait elsewhere)"
 	}
 	var parts []string
 	for _, s := range r.Sockets[:min(len(r.Sockets), 3)] {
 		parts = append(parts, fmt.Sprintf("%s %s, %s ms on average, %s at most", escape(s.Peer), times(s.Count), plain1(s.TotalMS/float64(max(1, s.Count))), plain1(s.LongestMS)))
 	}
-	e.indented("socket waits of 10 ms or more: " + strings.Join(parts, "; "))
+	return strings.Join(parts, "; ")
+}
+
+func recordedPauses(g *record.RecordedPauses) string {
+	return fmt.Sprintf("%s, %s ms in all, longest %s ms", plural(int(g.Count), "pause"), plain1(g.TotalMS), plain1(g.LongestMS))
+}
+
+func recordedThreads(t *record.RecordedThreads) string {
+	return fmt.Sprintf("%d at most in the window, %d since the JVM started", t.Active, t.Peak)
 }
 
 // hot lists the first of a recording's hot methods.

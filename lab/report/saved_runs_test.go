@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -63,5 +64,31 @@ func TestArticleOverForks(t *testing.T) {
 	}
 	if checked != 6 {
 		t.Errorf("%d summaries, expected two of each SUT", checked)
+	}
+}
+
+// The picture in README.md is the one that the tool makes of the run beside it.
+func TestPictureOfREADME(t *testing.T) {
+	const dir = "../../testdata/runs/article-forks"
+	saved, err := record.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := Write(&out, "svg", saved, TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	picture := filepath.Join(dir, "ladder.svg")
+	if *update {
+		if err := os.WriteFile(picture, out.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want, err := os.ReadFile(picture); err != nil || !bytes.Equal(out.Bytes(), want) {
+		t.Errorf("%s is not what `loomlab report --format svg` makes of its run (%v): run with -update to accept it", picture, err)
+	}
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil || !strings.Contains(string(readme), "(testdata/runs/article-forks/ladder.svg)") {
+		t.Errorf("README.md does not show it: %v", err)
 	}
 }

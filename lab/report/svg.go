@@ -307,26 +307,28 @@ func (s *ladderSVG) names() {
 		for i := len(series.Y) - 1; i >= 0; i-- {
 			if !math.IsNaN(series.Y[i]) {
 				y := s.y(series.Y[i])
-				labels = append(labels, label{series.Name + "  " + grouped(series.Y[i]), series.Color, s.x(float64(s.chart.X[i])), y, y})
+				figure := "  " + grouped(series.Y[i]) // stands whole, however long the name
+				labels = append(labels, label{shorten(series.Name, svgNameLength-width(figure)) + figure, series.Color, s.x(float64(s.chart.X[i])), y, y})
 				break
 			}
 		}
 	}
 	slices.SortStableFunc(labels, func(a, b label) int { return int(math.Copysign(1, a.at-b.at)) })
+	gap := min(svgLabelGap, (plotBottom-plotTop)/float64(max(1, len(labels)-1)))
 	for i := 1; i < len(labels); i++ {
-		labels[i].place = max(labels[i].place, labels[i-1].place+svgLabelGap)
+		labels[i].place = max(labels[i].place, labels[i-1].place+gap)
 	}
 	for i := len(labels) - 1; i >= 0; i-- {
 		limit := plotBottom
 		if i+1 < len(labels) {
-			limit = labels[i+1].place - svgLabelGap
+			limit = labels[i+1].place - gap
 		}
 		labels[i].place = min(labels[i].place, limit)
 	}
 	for _, l := range labels {
 		fmt.Fprintf(s, `<path class="lead c%d" d="M%.1f %.1fL%g %.1f"/>`+"\n", l.style%chartStyles, l.x+8, l.at, plotRight+4, l.place)
 		s.mark(plotRight+14, l.place, l.style, fmt.Sprintf("f%d", l.style%chartStyles))
-		s.text(plotRight+26, l.place+4.5, "start", fmt.Sprintf("name f%d", l.style%chartStyles), shorten(l.text, svgNameLength))
+		s.text(plotRight+26, l.place+4.5, "start", fmt.Sprintf("name f%d", l.style%chartStyles), l.text)
 	}
 }
 

@@ -13,16 +13,21 @@ import (
 
 // Table is a run as people look at it: a block of rows per rung, a column per SUT.
 type Table struct {
-	Title   string
-	About   []string // what was measured, where, on what
-	Columns []string // names of the SUTs
-	Starts  Block    // how each SUT started
-	Limits  Block    // what bounds it, where the SUTs differ
-	Rungs   []Block
-	Claims  *Claims  // nil without any
-	Legend  []string // how to read it, and which rows are not shown
-	Notes   []Note   // footnotes; number 1 comes first
-	RunID   string
+	Title string
+	About []string // what was measured, where, on what
+	// Versions say in what SUTs differ that are versions of one another, a family a line.
+	Versions []string
+	Columns  []string // names of the SUTs
+	Starts   Block    // how each SUT started
+	Limits   Block    // what bounds it, where the SUTs differ
+	Rungs    []Block
+	// Calibration is the engine straight against the downstream, a rung a column;
+	// nil without one.
+	Calibration *Table
+	Claims      *Claims  // nil without any
+	Legend      []string // how to read it, and which rows are not shown
+	Notes       []Note   // footnotes; number 1 comes first
+	RunID       string
 }
 
 // Block is one rung of the ladder.
@@ -31,6 +36,10 @@ type Block struct {
 	Rung     record.Rung
 	Rows     []Row
 	Verdicts []string
+	Inside   []string // what was seen inside the JVMs, in a line each
+	// Memory and Pauses are the same at length, for each SUT where it is known.
+	Memory []waterfall
+	Pauses []pauseStory
 }
 
 // Row is one figure of every SUT.

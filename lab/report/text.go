@@ -39,12 +39,12 @@ func Text(w io.Writer, t *Table, o TextOptions) error {
 	if !o.Brief {
 		p.head()
 	}
-	blocks := p.blocks()
-	for _, columns := range p.layout(blocks) {
-		for _, block := range blocks {
-			if err := p.block(block, columns); err != nil {
-				return err
-			}
+	if err := p.body(); err != nil {
+		return err
+	}
+	if t.Calibration != nil && !o.Brief {
+		if err := (&printer{w: out, t: t.Calibration, TextOptions: o}).body(); err != nil {
+			return err
 		}
 	}
 	if len(t.Columns) == 0 || len(t.Rungs) == 0 {
@@ -54,6 +54,23 @@ func Text(w io.Writer, t *Table, o TextOptions) error {
 		p.foot()
 	}
 	return out.Flush()
+}
+
+// body writes the blocks, in folds of as many columns as fit.
+func (p *printer) body() error {
+	blocks := p.blocks()
+	folds := p.layout(blocks)
+	for i, columns := range folds {
+		for _, block := range blocks {
+			if i+1 < len(folds) { // what is said of all columns follows the last
+				block.Verdicts, block.Inside = nil, nil
+			}
+			if err := p.block(block, columns); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // printer lays a table out in cells of a terminal.
@@ -71,7 +88,7 @@ type printer struct {
 
 func (p *printer) head() {
 	fmt.Fprintln(p.w, p.paint(bold, p.t.Title))
-	for _, line := range p.t.About {
+	for _, line := range slices.Concat(p.t.About, p.t.Versions) {
 		p.wrapped(line, "", "  ")
 	}
 	fmt.Fprintln(p.w)
@@ -286,8 +303,8 @@ func (p *printer) block(b Block, columns []int) error {
 		return err
 	}
 	if !p.Brief {
-		for _, verdict := range b.Verdicts {
-			p.wrapped(verdict, "▸ ", "  ")
+		for _, line := range slices.Concat(b.Verdicts, b.Inside) {
+			p.wrapped(line, "▸ ", "  ")
 		}
 		fmt.Fprintln(p.w)
 	}

@@ -75,11 +75,15 @@
       table.append(element("tr", {}, element("td", {}, dot), element("td", {}, name), element("td", {}, text)));
     }
     tip.append(table);
+    const over = u.over.getBoundingClientRect();
+    placeTip(over.left + u.cursor.left, over.top + u.cursor.top);
+  }
+  function placeTip(left, top) { // beside a point of the window, and inside it
     tip.hidden = false;
-    const over = u.over.getBoundingClientRect(), box = tip.getBoundingClientRect();
-    let x = over.left + u.cursor.left + 14, y = over.top + u.cursor.top + 14;
-    if (x + box.width > innerWidth - 8) x = Math.max(8, over.left + u.cursor.left - box.width - 14);
-    if (y + box.height > innerHeight - 8) y = Math.max(8, over.top + u.cursor.top - box.height - 14);
+    const box = tip.getBoundingClientRect();
+    let x = left + 14, y = top + 14;
+    if (x + box.width > innerWidth - 8) x = Math.max(8, left - box.width - 14);
+    if (y + box.height > innerHeight - 8) y = Math.max(8, top - box.height - 14);
     tip.style.left = x + "px";
     tip.style.top = y + "px";
   }
@@ -146,6 +150,15 @@
   }
   function yAxis(more) {
     return axis(Object.assign({ size: 58, space: 38, values: (u, v) => v.map((n) => (n === null ? "" : grouped(n))) }, more));
+  }
+  /* The marks of a logarithmic axis: 1, 2 and 5 times the powers of ten; uPlot's own
+     begin at the end of the scale. */
+  function decades(u, axis, min, max) {
+    const marks = [];
+    for (let unit = Math.pow(10, Math.floor(Math.log10(min))); unit <= max; unit *= 10) {
+      [1, 2, 5].forEach((n) => { if (n * unit >= min && n * unit <= max) marks.push(n * unit); });
+    }
+    return marks;
   }
   function unitLabel(u, text) {
     const ctx = u.ctx, r = uPlot.pxRatio;
@@ -251,7 +264,7 @@
           x: { time: false, distr: log ? 3 : 1, range: () => (log ? [ends[0] / 1.25, ends[1] * 1.25] : [0, ends[1] * 1.05]) },
           y: { distr: log ? 3 : 1, range: () => (log ? [lowest(L) / 1.4, (L.most || 1) * 1.4] : [0, (L.most || 1) * 1.06]) },
         },
-        axes: [axis({ splits: () => rungs, filter: (u, v) => v, values: (u, v) => spaced(u, v, grouped), size: 44, label: "connections", labelSize: 18, labelGap: 0, labelFont: "12px " + FONT }), yAxis(log ? { filter: (u, v) => v.map((n) => (/^[125]/.test(String(n)) ? n : null)) } : {})],
+        axes: [axis({ splits: () => rungs, filter: (u, v) => v, values: (u, v) => spaced(u, v, grouped), size: 44, label: "connections", labelSize: 18, labelGap: 0, labelFont: "12px " + FONT }), yAxis(log ? { splits: decades, filter: (u, v) => v } : {})],
         series,
         hooks: { draw: [(u) => { unitLabel(u, "requests/s"); ladderMarks(u, shown, published, ceilings, rungs); }] },
       },
@@ -375,7 +388,7 @@
         axes: [
           axis({ splits: () => NINES.filter((n) => n <= x[x.length - 1] * 1.001), filter: (u, v) => v, size: 28,
             values: (u, v) => spaced(u, v, percentile) }),
-          yAxis(log ? { filter: (u, v) => v.map((n) => (/^[125]/.test(String(n)) ? n : null)) } : {}),
+          yAxis(log ? { splits: decades, filter: (u, v) => v } : {}),
         ],
         series: [{}, ...shown.map((s) => ({ label: s.name, stroke: color(s.color), width: 2, dash: sideDash(s), points: { show: false } }))],
         hooks: { draw: [(u) => {
@@ -432,6 +445,7 @@
   function timeChart(el) {
     const index = Number(el.dataset.index), panel = data.time.panels[index], process = data.time.processes[current];
     const shown = panel.lines.map((line, i) => ({ line, i })).filter(({ line }) => process.lines[line.name] && !hidden.has("time " + index + " " + line.name));
+    const pauses = panel.unit === "ms" && !hidden.has("time pauses") ? process.pauses : [];
     const n = Object.values(process.lines).reduce((most, v) => Math.max(most, v.length), 2);
     const x = Array.from({ length: n }, (_, i) => i * process.step);
     const reader = {
@@ -441,8 +455,10 @@
       tell: (i) => {
         const w = inWindow(process, i);
         const where = w ? (w.rung === "equal rate" ? "equal rate" : w.rung + " connections, round " + w.round) : "outside the windows";
-        return [clockText(x[i]) + " · " + where, shown.filter(({ line }) => process.lines[line.name][i] !== null).map(({ line, i: k }) =>
-          [line.label, grouped(process.lines[line.name][i]) + " " + panel.unit, lineColor(process, k)])];
+        const rows = shown.filter(({ line }) => process.lines[line.name][i] !== null).map(({ line, i: k }) =>
+          [line.label, grouped(process.lines[line.name][i]) + " " + panel.unit, lineColor(process, k)]);
+        pauses.filter((p) => p.at >= x[i] && p.at < x[i] + process.step).slice(0, 4).forEach((p) => rows.push(["GC: " + p.what, grouped(p.ms) + " ms", "var(--bad)"]));
+        return [clockText(x[i]) + " · " + where, rows];
       },
     };
     return {
@@ -453,7 +469,7 @@
         scales: { x: { time: false, range: () => [0, Math.max(1, x[n - 1])] }, y: { range: () => [0, top(panel, process)] } },
         axes: [axis({ values: (u, v) => v.map(clockText), size: 26, space: 56, incrs: [1, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600] }), yAxis({ space: 28 })],
         series: [{}, ...shown.map(({ line, i }) => ({ label: line.label, stroke: solid(lineColor(process, i)), width: LINES[i % 3][1], dash: LINES[i % 3][0], spanGaps: true, points: { show: false } }))],
-        hooks: { drawClear: [(u) => shade(u, process)] },
+        hooks: { drawClear: [(u) => shade(u, process)], draw: [(u) => stems(u, pauses)] },
       },
     };
   }
@@ -481,6 +497,25 @@
     label();
     ctx.restore();
   }
+  /* A pause stands where it began, as high as it was long: a request that it met took
+     that much longer. */
+  function stems(u, pauses) {
+    const ctx = u.ctx, r = uPlot.pxRatio, foot = u.valToPos(0, "y", true);
+    ctx.save();
+    ctx.strokeStyle = ctx.fillStyle = css("--bad");
+    ctx.lineWidth = 1.4 * r;
+    pauses.forEach((p) => {
+      const x = u.valToPos(p.at, "x", true), y = Math.max(u.bbox.top, Math.min(foot - 3 * r, u.valToPos(p.ms, "y", true)));
+      ctx.beginPath();
+      ctx.moveTo(x, foot);
+      ctx.lineTo(x, y);
+      ctx.stroke();
+      ctx.beginPath();
+      ctx.arc(x, y, 2.2 * r, 0, 7);
+      ctx.fill();
+    });
+    ctx.restore();
+  }
   function setUpTime() {
     const box = byID("time-charts");
     if (!box) return;
@@ -499,6 +534,11 @@
       panel.lines.forEach((line, i) => {
         if (process.lines[line.name]) toggle(keys, "time " + index + " " + line.name, line.label, sample(LINES[i % 3][0], lineColor(process, i), null), () => draw(charts[index]));
       });
+      if (panel.unit === "ms" && process.pauses.length) {
+        const stem = svgElement("svg", { width: 10, height: 12, "aria-hidden": "true", focusable: "false" },
+          svgElement("path", { d: "M5 12V3", style: "stroke:var(--bad)", "stroke-width": 1.4 }), svgElement("circle", { cx: 5, cy: 3, r: 2.4, style: "fill:var(--bad)" }));
+        toggle(keys, "time pauses", "GC pauses", stem, () => draw(charts[index]));
+      }
     });
   }
   function chooser(keys, redraw) {
@@ -552,6 +592,115 @@
     details.querySelector(".scroll").replaceChildren(table);
   }
 
+  /* ---- flame graphs ---- */
+  const FLAME_ROW = 18, FLAME_LETTER = 6.62;
+  function setUpFlames() {
+    document.querySelectorAll("[data-flames]").forEach((keys) => {
+      const graphs = keys.dataset.flames.split(" ").map((i) => data.flames.graphs[i]), box = keys.nextElementSibling;
+      const state = { graph: graphs[0], root: 0, at: 0 };
+      const redraw = () => drawFlame(box, state);
+      const buttons = graphs.map((g) => {
+        const b = element("button", { type: "button", class: "choice", "aria-pressed": String(g === state.graph) }, g.label);
+        b.addEventListener("click", () => {
+          Object.assign(state, { graph: g, root: 0, at: 0 });
+          buttons.forEach((other, i) => other.setAttribute("aria-pressed", String(graphs[i] === g)));
+          redraw();
+        });
+        return b;
+      });
+      const whole = element("button", { type: "button", class: "whole" }, "whole graph");
+      whole.addEventListener("click", () => { state.root = state.at = 0; redraw(); });
+      keys.append(...buttons, whole);
+      state.shown = () => { whole.disabled = state.root === 0; };
+      const kinds = element("p", { class: "kinds" });
+      state.kinds = kinds;
+      box.after(kinds);
+      box.tabIndex = 0;
+      box.setAttribute("role", "img");
+      readFlame(box, state, redraw);
+      redraw();
+      new ResizeObserver(() => { if (!printing && box.clientWidth && box.clientWidth !== state.width) redraw(); }).observe(box);
+      flames.push((width) => drawFlame(box, state, width));
+    });
+  }
+  const flames = []; // redraw each in a width
+  const flameText = (g, i) => {
+    const w = g.boxes[i][2], frames = g.boxes[i].slice(3).map((f) => data.flames.frames[f]), share = w / 1000;
+    const part = digits(share) + " %" + (g.samples ? ", " + Math.round(g.samples * w / 1e5) + " of " + g.samples + " samples" : " by estimate");
+    return { frames, part, last: frames[frames.length - 1] };
+  };
+  const flameKind = (frameIDs) => data.flames.kinds[frameIDs[frameIDs.length - 1]];
+  /* A frame's own name without its package; the tooltip has all of it. */
+  function shortFrame(name) {
+    if (name.startsWith("new ")) return "new " + name.slice(4).split(".").pop();
+    const parts = name.split(" ")[0].split(".");
+    return parts.slice(-2).join(".");
+  }
+  function drawFlame(box, state, width) {
+    const g = state.graph, boxes = g.boxes, [depth0, x0, w0] = boxes[state.root];
+    state.width = width || box.clientWidth;
+    const scale = state.width / w0;
+    box.setAttribute("aria-label", g.title + ". Arrow keys walk through it, Enter looks closer, Escape goes back; the busiest methods are in a table as well.");
+    const svg = svgElement("svg", { width: state.width, "aria-hidden": "true", focusable: "false" });
+    let deepest = 0;
+    boxes.forEach(([depth, x, w, ...frameIDs], i) => {
+      const inside = depth >= depth0 && x >= x0 - 1 && x + w <= x0 + w0 + 2, above = depth < depth0 && x <= x0 + 1 && x + w >= x0 + w0 - 1;
+      const left = above ? 0 : (x - x0) * scale, wide = above ? state.width : w * scale;
+      if (!(inside || above) || wide < .6) return;
+      deepest = Math.max(deepest, depth);
+      const { frames, last } = flameText(g, i), room = Math.floor((wide - 8) / FLAME_LETTER);
+      let text = shortFrame(last);
+      if (frames.length > 1 && text.length + 3 <= room) text += " +" + (frames.length - 1);
+      if (text.length > room) text = room < 3 ? "" : text.slice(0, room - 1) + "…";
+      const group = svgElement("g", { class: "k" + (i === 0 ? "all" : flameKind(frameIDs)) + (above ? " above" : "") + (i === state.at ? " at" : ""), "data-i": i },
+        svgElement("rect", { x: left.toFixed(1), y: depth * FLAME_ROW, width: Math.max(.5, wide - .6).toFixed(1), height: FLAME_ROW - 1, rx: 1.5 }));
+      if (text) group.append(svgElement("text", { x: (left + 4).toFixed(1), y: depth * FLAME_ROW + 12.5 }, text));
+      svg.append(group);
+    });
+    svg.setAttribute("height", (deepest + 1) * FLAME_ROW);
+    svg.setAttribute("viewBox", "0 0 " + state.width + " " + (deepest + 1) * FLAME_ROW);
+    box.replaceChildren(svg);
+    const present = new Set(boxes.slice(1).map((b) => flameKind(b.slice(3))));
+    state.kinds.replaceChildren(...[...present].sort().map((k) => element("span", { class: "k" + k }, byID("inside").dataset.kinds.split("|")[k])));
+    state.shown();
+  }
+  function readFlame(box, state, redraw) {
+    const show = (i, left, top) => {
+      const { frames, part } = flameText(state.graph, i);
+      const more = frames.length > 9 ? frames.slice(0, 4).concat("… " + (frames.length - 8) + " more …", frames.slice(-4)) : frames;
+      tip.replaceChildren(element("b", {}, part), ...more.map((f) => element("div", { class: "frame" }, f)));
+      placeTip(left, top);
+    };
+    const hit = (e) => { const g = e.target.closest("g"); return g ? Number(g.dataset.i) : -1; };
+    box.addEventListener("mousemove", (e) => { const i = hit(e); if (i < 0) hideTip(); else show(i, e.clientX, e.clientY); });
+    box.addEventListener("mouseleave", hideTip);
+    box.addEventListener("blur", hideTip);
+    box.addEventListener("click", (e) => { const i = hit(e); if (i >= 0) { state.root = state.at = i; hideTip(); redraw(); } });
+    box.addEventListener("keydown", (e) => {
+      const boxes = state.graph.boxes, [depth, x, w] = boxes[state.at], within = (i) => boxes[i][1] >= boxes[state.root][1] - 1 && boxes[i][1] < boxes[state.root][1] + boxes[state.root][2];
+      const find = (wanted) => boxes.reduce((best, b, i) => (wanted(b) && within(i) && (best < 0 || Math.abs(b[1] - x) < Math.abs(boxes[best][1] - x)) ? i : best), -1);
+      let next = -1;
+      switch (e.key) {
+        case "ArrowDown": next = find((b) => b[0] === depth + 1 && b[1] >= x - 1 && b[1] + b[2] <= x + w + 2); break;
+        case "ArrowUp": next = depth === 0 ? -1 : boxes.findIndex((b) => b[0] === depth - 1 && b[1] <= x + 1 && b[1] + b[2] >= x + w - 2); break;
+        case "ArrowLeft": next = find((b) => b[0] === depth && b[1] < x); break;
+        case "ArrowRight": next = find((b) => b[0] === depth && b[1] > x); break;
+        case "Enter": state.root = next = state.at; break;
+        case "Escape": if (tip.hidden) state.root = next = 0; hideTip(); break;
+        default: return;
+      }
+      e.preventDefault();
+      if (next < 0) return;
+      state.at = next;
+      redraw();
+      const rect = box.querySelector(".at rect");
+      if (!rect) return;
+      const r = rect.getBoundingClientRect(), { part, last } = flameText(state.graph, next);
+      show(next, Math.max(8, r.left), r.bottom - 10);
+      said.textContent = last + ": " + part;
+    });
+  }
+
   /* ---- theme and print ---- */
   function setUpTheme() {
     const button = byID("theme"), words = ["auto", "light", "dark"];
@@ -578,11 +727,13 @@
       root.dataset.theme = "light";
       hideTip();
       drawn.forEach((d, el) => draw(el, el.dataset.chart === "time" ? 335 : 690));
+      flames.forEach((redraw) => redraw(690));
     });
     addEventListener("afterprint", () => {
       printing = false;
       if (theme === undefined) delete root.dataset.theme; else root.dataset.theme = theme;
       drawAll();
+      flames.forEach((redraw) => redraw());
     });
   }
 
@@ -590,5 +741,6 @@
   setUpLadder();
   setUpLatency();
   setUpTime();
+  setUpFlames();
   setUpPrint();
 })();

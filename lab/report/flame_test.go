@@ -1,0 +1,94 @@
+package report
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"loomlab/lab/record"
+)
+
+// flameSVG is a graph as a recording leaves it: callers lower in the picture.
+const flameSVG = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1200 120"><title>s: 10 samples</title><style>g rect{}</style>
+<g><title>all: 10 samples, 100.0 %</title><rect x="0.00" y="99.0" width="1200.00" height="16"/><text>all</text></g>
+<g><title>java.lang.Thread.run: 8 samples, 80.0 %</title><rect x="0.00" y="82.0" width="960.00" height="16"/></g>
+<g><title>org.apache.tomcat.Poller.run: 8 samples, 80.0 %</title><rect x="0.00" y="65.0" width="960.00" height="16"/></g>
+<g><title>app.Left.&lt;init&gt;: 3 samples, 30.0 %</title><rect x="0.00" y="48.0" width="360.00" height="16"/></g>
+<g><title>app.Right: of.colons: 5 samples, 50.0 %</title><rect x="360.00" y="48.0" width="600.00" height="16"/></g>
+<g><title>io.netty.Loop.run: 2 samples, 20.0 %</title><rect x="960.00" y="82.0" width="240.00" height="16"/></g>
+</svg>`
+
+func TestFlameGraph(t *testing.T) {
+	root, err := parseFlame(strings.NewReader(flameSVG))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c flameCharts
+	c.add("CPU", "title", 10, root)
+	var got []string
+	for _, box := range c.Graphs[0].Boxes {
+		var frames []string
+		for _, f := range box[3:] {
+			frames = append(frames, c.Frames[f])
+		}
+		got = append(got, strings.Join([]string{strings.Repeat(">", box[0]), plain(float64(box[1])), plain(float64(box[2])), strings.Join(frames, " → ")}, " "))
+	}
+	want := []string{
+		" 0 100000 all",
+		"> 0 80000 java.lang.Thread.run → org.apache.tomcat.Poller.run", // one only passes on to the other
+		">> 0 30000 app.Left.<init>",
+		">> 30000 50000 app.Right: of.colons",
+		"> 80000 20000 io.netty.Loop.run",
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	for frame, kind := range map[string]string{"new java.util.ArrayList": "JDK", "byte[], in io.netty.Buf.get": "Netty and Reactor", "org.springframework.X.y": "Spring", "app.Main.main": flameOther} {
+		got := flameOther
+		if k := flameKind(frame); k < len(flameKinds) {
+			got = flameKinds[k].name
+		}
+		if got != kind {
+			t.Errorf("%s is of %s, want %s", frame, got, kind)
+		}
+	}
+}
+
+// The widest boxes are kept; a box that is left out takes what it calls with it.
+func TestFlameGraphIsThinned(t *testing.T) {
+	root := &flameFrame{names: []string{"all"}, w: 10_000}
+	for i := range 2 * flameBoxes {
+		root.children = append(root.children, &flameFrame{names: []string{"f"}, x: float64(i), w: 1 + float64(i%7), children: []*flameFrame{{names: []string{"g"}, x: float64(i), w: 0.5}}})
+	}
+	var c flameCharts
+	c.add("CPU", "title", 0, root)
+	if n := len(c.Graphs[0].Boxes); n < flameBoxes/4 || n > flameBoxes {
+		t.Errorf("%d boxes", n)
+	}
+	for _, box := range c.Graphs[0].Boxes {
+		if c.Frames[box[3]] == "g" {
+			t.Fatal("kept a narrow box")
+		}
+	}
+}
+
+func TestFlameGraphThatCannotBeRead(t *testing.T) {
+	dir := t.TempDir()
+	saved := &record.Saved{Path: dir}
+	for name, body := range map[string]string{
+		"torn.svg": flameSVG[:400], "empty.svg": "", "other.svg": `<svg><g><rect x="1" y="2" width="3"/></g><g><rect x="1" y="2" width="3"/></g></svg>`, "words.svg": `<svg><g><title>a</title><rect x="one" y="2" width="3"/></g></svg>`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(body), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if root, err := readFlame(saved, name); err == nil {
+			t.Errorf("%s: read %+v", name, root)
+		}
+	}
+	for _, name := range []string{"missing.svg", "../x.svg", "/etc/passwd", "sub/x.svg"} {
+		if _, err := readFlame(saved, name); err == nil {
+			t.Errorf("%s was read", name)
+		}
+	}
+}
