@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -127,6 +128,8 @@ func (chart *ladderChart) ceilings(saved *record.Saved, t *Table, blocks []*Bloc
 		list := byKind[kind]
 		if kind == ceilingConnections && sameCeiling(list) {
 			list = []ladderCeiling{{Label: "connections ÷ delay", Color: -1, Y: list[0].Y}}
+		} else {
+			list = oneOfEach(list)
 		}
 		for _, c := range list {
 			top := c.Y.most()
@@ -139,6 +142,37 @@ func (chart *ladderChart) ceilings(saved *record.Saved, t *Table, blocks []*Bloc
 			chart.Ceilings = append(chart.Ceilings, c)
 		}
 	}
+}
+
+// oneOfEach draws a limit that several SUTs share, such as 200 worker threads, once.
+func oneOfEach(list []ladderCeiling) []ladderCeiling {
+	var one []ladderCeiling
+	shared := map[int]int{}
+	for _, c := range list {
+		_, what, _ := cutLast(c.Label, ": ")
+		at := slices.IndexFunc(one, func(have ladderCeiling) bool {
+			_, same, _ := cutLast(have.Label, ": ")
+			return same == what && sameCeiling([]ladderCeiling{have, c})
+		})
+		if at < 0 {
+			one = append(one, c)
+			continue
+		}
+		shared[at]++
+	}
+	for at, more := range shared {
+		_, what, _ := cutLast(one[at].Label, ": ")
+		one[at].Label, one[at].Color = fmt.Sprintf("%d SUTs: %s", more+1, what), -1
+	}
+	return one
+}
+
+// cutLast cuts at the last separator: a SUT's name may hold one.
+func cutLast(s, separator string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, separator); i >= 0 {
+		return s[:i], s[i+len(separator):], true
+	}
+	return "", s, false
 }
 
 // ceilingLabel is the left side of its arithmetic, such as "platform: 200 worker threads".

@@ -451,7 +451,7 @@ func (c *chrome) flameGraph(file string) {
 			c.t.Errorf("boxes %s, want %s", got, want)
 		}
 	}
-	const all = "all Poller.run +1 Left.<init> Right: Loop.run"
+	const all = "all Poller.run +1 Left.<init> app.Right: Loop.run"
 	boxes(all)
 	c.eval(`document.querySelector('.flame').scrollIntoView({behavior: 'instant', block: 'center'})`)
 	time.Sleep(100 * time.Millisecond)

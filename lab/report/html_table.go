@@ -18,6 +18,7 @@ type htmlTable struct {
 type htmlBlock struct {
 	ID       string
 	Title    string
+	Region   string // the title, which folds share, with the first SUT where there are several
 	Columns  []htmlColumn
 	Rows     []htmlRow
 	Verdicts []string
@@ -73,7 +74,10 @@ func newHTMLTable(t *Table) htmlTable {
 }
 
 func newHTMLBlock(t *Table, block Block, columns []int) htmlBlock {
-	b := htmlBlock{Title: block.Title}
+	b := htmlBlock{Title: block.Title, Region: block.Title}
+	if len(columns) < len(t.Columns) {
+		b.Region += ", from " + escape(t.Columns[columns[0]])
+	}
 	for _, column := range columns {
 		b.Columns = append(b.Columns, htmlColumn{escape(t.Columns[column]), column})
 	}

@@ -28,7 +28,7 @@ const (
 	svgLabelGap         = 19.0 // between two names at the right
 	// Characters that fit, where no font can be asked: of the title, of a line of the
 	// headline, of a name at the right, of the last line.
-	svgTitleLength, svgLineLength, svgNameLength, svgFootLength = 74, 104, 25, 130
+	svgTitleLength, svgLineLength, svgNameLength, svgFootLength = 74, 104, 22, 130
 )
 
 // ladderSVG is the picture in the making.
