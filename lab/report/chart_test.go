@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"html"
 	"math"
 	"os"
@@ -261,5 +262,20 @@ func TestComparisonAsAPage(t *testing.T) {
 	}
 	if s := block.Ladder.Series; len(s) != 2 || s[0].Side != "old" || s[1].Side != "new" || len(block.Latency.Rungs) != 3 {
 		t.Errorf("overlaid: %+v", s)
+	}
+}
+
+// A limit that several SUTs share is drawn and named once; another one is not mixed with it.
+func TestSharedCeilingsAreOne(t *testing.T) {
+	list := oneOfEach([]ladderCeiling{
+		{Label: "a: x: 200 worker threads", Color: 0, Y: values{2000, 2000}}, {Label: "b: 200 worker threads", Color: 1, Y: values{1990, 2010}},
+		{Label: "c: 50 worker threads", Color: 2, Y: values{500, 500}}, {Label: "d: 200 worker threads", Color: 3, Y: values{4000, 4000}},
+	})
+	var got []string
+	for _, c := range list {
+		got = append(got, fmt.Sprint(c.Label, " ", c.Color))
+	}
+	if want := "2 SUTs: 200 worker threads -1, c: 50 worker threads 2, d: 200 worker threads 3"; strings.Join(got, ", ") != want {
+		t.Errorf("got %s, want %s", strings.Join(got, ", "), want)
 	}
 }

@@ -98,7 +98,11 @@ func (p *pulse) lines(columns int) []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var lines []string
-	if tiers := p.health(); tiers != "" {
+	tiers := p.health(true)
+	if width(tiers)+2 > columns {
+		tiers = p.health(false)
+	}
+	if tiers != "" {
 		lines = append(lines, "  "+tiers)
 	}
 	if cpu := p.cpu(columns); cpu != "" {
@@ -130,8 +134,9 @@ func (p *pulse) tier(name string) *tierPulse {
 	return nil
 }
 
-// health is which tiers live and what they hold.
-func (p *pulse) health() string {
+// health is which tiers live and what they hold; with details also how many threads
+// and requests.
+func (p *pulse) health(details bool) string {
 	var parts []string
 	for _, w := range tierWords {
 		t := p.tier(w.tier)
@@ -146,6 +151,7 @@ func (p *pulse) health() string {
 		switch {
 		case !t.alive:
 			text = mark + " " + w.word + " ended"
+		case !details:
 		case w.tier == record.TierSUT:
 			text += ", " + plural(int(t.threads), "thread")
 		case w.tier == record.TierDownstream && p.flight != nil:
