@@ -49,8 +49,12 @@ type htmlNote struct {
 	Number int
 	Text   string
 	Items  []string
+	More   []string // further items, behind a click
 	Tail   string
 }
+
+// noteItems is how many items of a footnote stand open; two more are no reason to fold.
+const noteItems = 6
 
 // rowGroups begin at these metrics.
 var rowGroups = []string{record.P50, "errors", "sut_cpu_cores", "rss_mb", "gc_count", "platform_threads_live"}
@@ -68,7 +72,11 @@ func newHTMLTable(t *Table) htmlTable {
 		}
 	}
 	for i, n := range t.Notes {
-		out.Notes = append(out.Notes, htmlNote{i + 1, n.Text, n.Items, n.Tail})
+		note := htmlNote{Number: i + 1, Text: n.Text, Items: n.Items, Tail: n.Tail}
+		if len(n.Items) > noteItems+2 {
+			note.Items, note.More = n.Items[:noteItems], n.Items[noteItems:]
+		}
+		out.Notes = append(out.Notes, note)
 	}
 	return out
 }
