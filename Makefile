@@ -2,7 +2,7 @@
 GO ?= go
 BIN := bin/loomlab
 
-.PHONY: build run test race lint bench verdicts chaos soak fuzz security jars clean
+.PHONY: build run test race lint bench verdicts chaos soak fuzz security jars dist clean
 
 run: build ## reproduce the article: three SUTs, a ladder of connections, one table
 	$(BIN) run article
@@ -57,6 +57,9 @@ security: ## known vulnerabilities, and gosec's other rules; both need a network
 
 jars: build ## build the SUT jars of testdata/apps into the user's cache folder
 	$(BIN) build
+
+dist: ## release archives for Linux and macOS with SHA256SUMS, the same bytes for the same commit and Go
+	$(GO) run ./release
 
 clean:
 	rm -rf bin dist

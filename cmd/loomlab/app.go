@@ -10,9 +10,6 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// version is set by the linker in release builds.
-var version = "dev"
-
 // Exit statuses, as DESIGN and `loomlab run --help` state them.
 const (
 	exitOK     = 0
@@ -44,7 +41,7 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 	app := &cli.App{
 		Name:                      "loomlab",
 		Usage:                     "a benchmark lab: load engine, system under test, fixed-delay downstream, and the reasons behind the numbers",
-		Version:                   version,
+		Version:                   fullVersion(),
 		Reader:                    stdin,
 		Writer:                    stdout,
 		ErrWriter:                 stderr,
@@ -72,6 +69,7 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 			loadCommand(),
 			downstreamCommand(),
 			standinCommand(),
+			versionCommand(),
 			guardCommand(),
 		},
 	}

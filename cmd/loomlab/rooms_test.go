@@ -31,6 +31,7 @@ const rooms = `
 	clock               →
 	bench               → lab, loadgen, downstream, probes
 	chaos               → lab/record, probes
+	release             →
 `
 
 // onlyTypes are arrows over which only result types go: of the imported package
