@@ -80,7 +80,7 @@ func modules(source string, p platform) ([]module, error) {
 	return all, nil
 }
 
-var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)([.-].*)?$`)
+var licenceFile = regexp.MustCompile(`(?i)^(.*\.)?((un)?licen[cs]e|copying|notice|patents)([.-].*)?$`)
 
 // licences is one text of all licences, Go's own first. A module without one
 // is an error: it may not be given away.
@@ -97,6 +97,7 @@ func licences(source string, p platform) ([]byte, error) {
 	if err := appendLicences(&text, module{"The Go standard library", "", strings.TrimSpace(string(root))}); err != nil {
 		return nil, err
 	}
+	all = append(all, module{"uPlot", "", filepath.Join(source, "lab", "report", "assets")})
 	for _, m := range all {
 		if err := appendLicences(&text, m); err != nil {
 			return nil, err

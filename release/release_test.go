@@ -143,7 +143,7 @@ func TestLicences(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"==== The Go standard library: LICENSE", "==== github.com/urfave/cli/v2 ", "==== golang.org/x/sync "} {
+	for _, want := range []string{"==== The Go standard library: LICENSE", "==== github.com/urfave/cli/v2 ", "==== golang.org/x/sync ", "==== uPlot: uPlot.LICENSE"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no line %q", want)
 		}
