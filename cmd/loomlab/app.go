@@ -37,10 +37,20 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return exitUsage
 }
 
+// appDescription is the first thing that a newcomer reads.
+const appDescription = `loomlab starts three processes, load engine → system under test (SUT) → downstream that answers after a fixed delay, climbs a ladder of connections, and shows throughput, latency, CPU, memory and threads side by side, each cell with a verdict: what held it back, with arithmetic.
+
+First steps:
+  loomlab run --quick --standins     a table within a minute; needs nothing but this binary
+  loomlab list                       the experiments, the apps and the JDKs found
+  loomlab run article                the real thing: three Spring Boot apps; needs a JDK 21 or newer
+  loomlab explain                    why the numbers of the last run are what they are`
+
 func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 	app := &cli.App{
 		Name:                      "loomlab",
 		Usage:                     "a benchmark lab: load engine, system under test, fixed-delay downstream, and the reasons behind the numbers",
+		Description:               appDescription,
 		Version:                   fullVersion(),
 		Reader:                    stdin,
 		Writer:                    stdout,
@@ -50,10 +60,9 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 		UseShortOptionHandling:    false,
 		ExitErrHandler:            func(*cli.Context, error) {}, // run decides
 		OnUsageError:              usageError,
-		EnableBashCompletion:      true,
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
-				return usagef("unknown command %q; `loomlab --help` lists them", c.Args().First())
+				return unknownCommand(c.Args().First())
 			}
 			return cli.ShowAppHelp(c)
 		},
@@ -69,7 +78,10 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 			loadCommand(),
 			downstreamCommand(),
 			standinCommand(),
+			completionCommand(),
 			versionCommand(),
+			helpCommand(),
+			completeCommand(),
 			guardCommand(),
 		},
 	}
@@ -119,16 +131,6 @@ func flagsFirst(app *cli.App, args []string) []string {
 	if command == nil || command.SkipFlagParsing {
 		return args
 	}
-	takesValue := map[string]bool{}
-	for _, f := range command.Flags {
-		_, alone := f.(*cli.BoolFlag)
-		if g, ok := f.(*cli.GenericFlag); ok {
-			_, alone = g.Value.(*rungFlag)
-		}
-		for _, name := range f.Names() {
-			takesValue[name] = !alone
-		}
-	}
 	flags, rest := []string{args[0]}, []string{}
 	for i := 1; i < len(args); i++ {
 		arg := args[i]
@@ -142,7 +144,7 @@ func flagsFirst(app *cli.App, args []string) []string {
 		}
 		flags = append(flags, arg)
 		name := strings.TrimLeft(arg, "-")
-		if !strings.Contains(name, "=") && takesValue[name] && i+1 < len(args) {
+		if f := flagNamed(command, name); f != nil && takesValue(f) && i+1 < len(args) {
 			i++
 			flags = append(flags, args[i])
 		}

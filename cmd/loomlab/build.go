@@ -13,14 +13,23 @@ import (
 
 func buildCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "build",
+		Name: "build", Category: helpMeasure,
 		Usage:     "build the Spring Boot apps, unpacked in the user's cache folder",
 		ArgsUsage: "[APP…]",
-		Description: "Without APP it builds those of Spring Boot. " + strings.Join(lab.Contestants, ", ") + " are built when a run needs them,\n" +
-			"or here by their names.\n\n" +
-			"The jars are kept by source hash, Boot version and JDK, so a run builds them only once.\n" +
-			"It takes Maven on the PATH (else the Maven wrapper) and, the first time, the network.\n\n" +
-			"Exit status: 0 the jars are there; 2 usage, no JDK, or Maven failed; 129, 130 and 143 by signal.",
+		Description: "Without APP it builds those of Spring Boot; " + strings.Join(lab.Contestants, ", ") + " are built when a run needs them, or here by their names.\n\n" +
+			"The jars are kept by source hash, Boot version and JDK, so that a run builds them only once. It takes Maven on the PATH (else the Maven wrapper) and, the first time, the network. `loomlab run` does the same when it needs them.\n" +
+			"\n" +
+			"Examples:\n" +
+			"  loomlab build\n" +
+			"  loomlab build --jdk 21 --boot 3.5\n" +
+			"\n" +
+			"Files:\n" +
+			"  the user's cache folder (~/.cache on Linux), loomlab/apps: sources, jars and the log of Maven\n" +
+			"\n" +
+			"Exit status:\n" +
+			"  0  the jars are there\n" +
+			"  2  usage, no JDK, or Maven failed\n" +
+			"  129, 130, 143  ended by SIGHUP, SIGINT or SIGTERM",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "boot", Usage: "Spring Boot `VERSION`: 4.x or 3.5", Value: lab.DefaultBoot},
 			&cli.StringFlag{Name: "jdk", Usage: "`VERSION|PATH` of the JDK, 21 or newer (default: the newest found)"},

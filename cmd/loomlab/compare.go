@@ -17,22 +17,31 @@ import (
 
 func compareCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "compare",
+		Name: "compare", Category: helpRead,
 		Usage:     "compare two stored runs, or two SUTs of a run, over their forks; starts nothing",
 		ArgsUsage: "BASE NEW",
-		Description: "BASE and NEW are each a RUN as `report` takes it, or RUN:sut for one SUT of it (last:platform last:virtual).\n" +
-			"The independent repeat is the fork: a verdict takes 4 a side on the primary metric of a cell and 6 on the others.\n" +
-			"Each regime has one primary metric: SUT CPU per request (then p50 minus delay) where the load is the limit,\n" +
-			"SUT CPU per request where a pool is, throughput where the SUT's CPU is, p99 at an equal offered rate.\n\n" +
-			"Sides that were measured in different ways are refused, naming the difference. One difference in what was run\n" +
-			"(sut, jdk, boot, heap, collector, flags, …) is the thing compared; with several, --ignore says which do not matter.\n\n" +
-			"Exit status: 0 compared; 2 usage, no such run, or not comparable; 3 --fail-if-worse is shown.",
+		Description: "BASE and NEW are each a RUN as `report` takes it, or RUN:sut for one SUT of it (last:platform last:virtual). The independent repeat is the fork: a verdict takes 4 a side on the primary metric of a cell and 6 on the others.\n" +
+			"\n" +
+			"Each regime has one primary metric: SUT CPU per request (then p50 minus delay) where the load is the limit, SUT CPU per request where a pool is, throughput where the SUT's CPU is, p99 at an equal offered rate.\n" +
+			"\n" +
+			"Sides that were measured in different ways are refused, naming the difference. One difference in what was run (sut, jdk, boot, heap, collector, flags, …) is the thing compared; with several, --ignore says which do not matter.\n" +
+			"\n" +
+			"Examples:\n" +
+			"  loomlab compare last:platform last:virtual\n" +
+			"  loomlab compare runs/before runs/after --fail-if-worse 5%\n" +
+			"  loomlab compare base.json last --format markdown -o comparison.md\n" +
+			"\n" +
+			"Exit status:\n" +
+			"  0  compared\n" +
+			"  1  it could not be written\n" +
+			"  2  usage, no such run, or not comparable\n" +
+			"  3  with --fail-if-worse: something is shown to be worse by more than that",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "format", Usage: strings.Join(report.CompareFormats, ", "), Value: report.CompareFormats[0]},
+			&cli.StringFlag{Name: "format", Usage: "`FORMAT`: " + strings.Join(report.CompareFormats, ", "), Value: report.CompareFormats[0]},
 			&cli.StringFlag{Name: "fail-if-worse", Usage: "exit 3 where a primary metric is worse by more than `SHARE` (such as 5%), its whole interval beyond it; needs 6 forks a side"},
-			&cli.StringFlag{Name: "ignore", Usage: "conditions that may differ, with commas between: `" + strings.Join(report.ConditionNames(), ",") + "`"},
+			&cli.StringFlag{Name: "ignore", Usage: "`CONDITIONS` that may differ, with commas between: " + strings.Join(report.ConditionNames(), ", ")},
 			&cli.StringFlag{Name: "o", Usage: "write to `FILE` instead of stdout"},
-			&cli.StringFlag{Name: "dir", Usage: "`FOLDER` that holds the runs", Value: "runs"},
+			&cli.StringFlag{Name: "dir", Usage: "`FOLDER` that holds the runs", Value: defaultRuns},
 		},
 		Action: compareRuns,
 	}

@@ -19,13 +19,19 @@ var planFlags = []string{"sut", "connections", "rounds", "forks", "duration", "s
 
 func doctorCommand() *cli.Command {
 	command := &cli.Command{
-		Name:      "doctor",
+		Name: "doctor", Category: helpMeasure,
 		Usage:     "tell whether this machine can hold an experiment, and what helps where it cannot",
 		ArgsUsage: "[EXPERIMENT | FILE.yaml]",
-		Description: "Computes from the plan what each rung takes: descriptors of each tier, local ports, memory; and looks at the accept queue,\n" +
-			"cores, other load, disk, JDK and jars. It changes nothing. `loomlab run` makes the same check, skips the rungs that do\n" +
-			"not fit and measures the others. Without an argument or a flag it goes through all experiments. Flags are those of run.\n\n" +
-			"Exit status: 0 everything fits; 1 something will not; 2 usage.",
+		Description: "Computes from the plan what each rung takes: descriptors of each tier, local ports, memory; and looks at the accept queue, cores, other load, disk, JDK and jars. It changes nothing. `loomlab run` makes the same check, skips the rungs that do not fit and measures the others. Without an argument or a flag it goes through all experiments. Flags are those of run.\n" +
+			"\n" +
+			"Examples:\n" +
+			"  loomlab doctor                                  # all experiments, a line and its faults each\n" +
+			"  loomlab doctor article --connections 20000      # would so many connections fit here?\n" +
+			"\n" +
+			"Exit status:\n" +
+			"  0  everything fits\n" +
+			"  1  something does not; the lines with → say what helps\n" +
+			"  2  usage",
 		Action: runDoctor,
 	}
 	for _, f := range runCommand().Flags {

@@ -18,11 +18,20 @@ import (
 
 func downstreamCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "downstream",
+		Name: "downstream", Category: helpTiers,
 		Usage: "serve HTTP (and gRPC) that answers after a fixed delay, with the limits and faults of real downstreams",
-		Description: "Every path is answered after --delay, /delay/{ms} after that many milliseconds,\n" +
-			"/lab/stats at once with the server's own account. SIGINT or SIGTERM ends it with a last account.\n\n" +
-			"Exit status: 130 and 143 by signal; 2 usage, or the address is taken; 1 it failed while serving.",
+		Description: "Every path is answered after --delay, /delay/{ms} after that many milliseconds, /lab/stats at once with the server's own account as JSON. SIGINT or SIGTERM ends it with a last account.\n" +
+			"\n" +
+			"Examples:\n" +
+			"  loomlab downstream --delay 100ms\n" +
+			"  loomlab downstream --jitter lognormal:p50=80ms,p99=400ms --max-requests 100 --max-idle 200\n" +
+			"  loomlab downstream --fault reset-before@0.01 --fault status=503:20ms@0.05 --seed 7\n" +
+			"  curl -s http://127.0.0.1:8081/lab/stats\n" +
+			"\n" +
+			"Exit status:\n" +
+			"  130, 143  ended by SIGINT or SIGTERM\n" +
+			"  1  it failed while serving\n" +
+			"  2  usage, or the address is taken",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:8081", Usage: "`ADDRESS:PORT`; port 0 takes a free one"},
 			&cli.DurationFlag{Name: "delay", Value: 100 * time.Millisecond, Usage: "from the complete request to the first byte of the answer"},
@@ -42,7 +51,7 @@ func downstreamCommand() *cli.Command {
 			&cli.StringFlag{Name: "grpc", Usage: "`ADDRESS:PORT` of the gRPC service lab.Hello/Say"},
 			&cli.DurationFlag{Name: "grpc-delay", Usage: "delay of the gRPC service"},
 			&cli.IntFlag{Name: "loops", Usage: "event loops, a thread each (0: half the CPUs)"},
-			&cli.StringFlag{Name: "engine", Value: "auto", Usage: "event loop: auto, epoll or portable"},
+			&cli.StringFlag{Name: "engine", Value: "auto", Usage: "event `LOOP`: auto, epoll or portable"},
 			&cli.DurationFlag{Name: "coalesce", Value: downstream.DefaultCoalesce, Usage: "oversleep the first due answer by so much, so that one wake-up serves several (0: not)"},
 			&cli.BoolFlag{Name: "json", Usage: "print the account as JSON lines: ready, stats once a second, exit"},
 		},

@@ -14,10 +14,17 @@ import (
 
 func listCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "list",
+		Name: "list", Category: helpMeasure,
 		Usage: "list the experiments, the apps and the JDKs found",
-		Description: "For each experiment: its question, how long it takes, what it needs of the machine, and where it was published.\n\n" +
-			"Exit status: 0 listed; 2 usage.",
+		Description: "For each experiment: its question, how long it takes, what it needs of the machine, and where it was published. Then the apps, with Boot version and jar, and the JDKs, with the reason where one cannot be used.\n" +
+			"\n" +
+			"Examples:\n" +
+			"  loomlab list\n" +
+			"  loomlab list --json\n" +
+			"\n" +
+			"Exit status:\n" +
+			"  0  listed\n" +
+			"  2  usage",
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print one JSON document"}},
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {

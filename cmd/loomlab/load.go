@@ -20,15 +20,24 @@ import (
 
 func loadCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "load",
+		Name: "load", Category: helpTiers,
 		Usage:     "drive an HTTP/1.1 server and say what it answered, how fast, and what the engine itself cost",
 		ArgsUsage: "URL",
-		Description: "A closed loop keeps one request in flight on each of -c connections; an open loop (-R)\n" +
-			"starts requests by the clock, whatever the answers do, and counts latency from the intended\n" +
-			"start. The window opens in live traffic: every connection is answered once, the first sends\n" +
-			"are spread over one latency, then comes a lead-in of max(2 s, 5 × mean latency).\n" +
-			"With -n exactly so many requests are sent, without a lead-in.\n\n" +
-			"Exit status: 0 measured; 1 nothing succeeded or fewer connections than asked; 2 usage; 130 and 143 by signal, with the result so far.",
+		Description: "A closed loop keeps one request in flight on each of -c connections; an open loop (-R) starts requests by the clock, whatever the answers do, and counts latency from the intended start. The window opens in live traffic: every connection is answered once, the first sends are spread over one latency, then comes a lead-in of max(2 s, 5 × mean latency). With -n exactly so many requests are sent, without a lead-in.\n" +
+			"\n" +
+			"Latencies are of answers with a 2xx status that completed inside the window. Failures are counted by class, and enter neither latency nor throughput.\n" +
+			"\n" +
+			"Examples:\n" +
+			"  loomlab load http://127.0.0.1:8080/ -c 100 -d 10s          # closed loop\n" +
+			"  loomlab load http://127.0.0.1:8080/ -R 2000 -d 30s         # open loop, 2000 requests a second\n" +
+			"  loomlab load http://127.0.0.1:8080/ -c 10 -n 5000 --json   # exactly 5000 requests\n" +
+			"  loomlab load http://127.0.0.1:8080 --target 90%=/light --target 10%=/heavy\n" +
+			"\n" +
+			"Exit status:\n" +
+			"  0  measured\n" +
+			"  1  nothing succeeded, or fewer connections than asked\n" +
+			"  2  usage\n" +
+			"  130, 143  ended by SIGINT or SIGTERM, with the result so far",
 		HideHelpCommand: true,
 		OnUsageError:    func(_ *cli.Context, err error, _ bool) error { return usagef("load: %w", err) },
 		Flags:           loadFlags(),

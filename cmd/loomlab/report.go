@@ -20,16 +20,25 @@ const pipeWidth = 100
 
 func reportCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "report",
+		Name: "report", Category: helpRead,
 		Usage:     "show a stored run again, in any format; starts nothing",
 		ArgsUsage: "[RUN]",
-		Description: "RUN is a run directory, its run.json, a {run, cells} document, or the name of a run under --dir;\n" +
-			"without it the last one.\n\n" +
-			"Exit status: 0 shown; 1 it could not be written; 2 usage, or no such run.",
+		Description: "RUN is a run directory, its run.json, a {run, cells} document, or the name of a run under --dir; without it the last one.\n" +
+			"\n" +
+			"Examples:\n" +
+			"  loomlab report                                        # the last run's table\n" +
+			"  loomlab report --format markdown                      # for an issue or a wiki\n" +
+			"  loomlab report last --format html -o report.html      # one file, needs no network\n" +
+			"  loomlab report last --format bench                    # for benchstat\n" +
+			"\n" +
+			"Exit status:\n" +
+			"  0  shown\n" +
+			"  1  it could not be written\n" +
+			"  2  usage, or no such run",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "format", Usage: strings.Join(report.Formats, ", "), Value: report.Formats[0]},
+			&cli.StringFlag{Name: "format", Usage: "`FORMAT`: " + strings.Join(report.Formats, ", "), Value: report.Formats[0]},
 			&cli.StringFlag{Name: "o", Usage: "write to `FILE` instead of stdout"},
-			&cli.StringFlag{Name: "dir", Usage: "`FOLDER` that holds the runs", Value: "runs"},
+			&cli.StringFlag{Name: "dir", Usage: "`FOLDER` that holds the runs", Value: defaultRuns},
 		},
 		Action: func(c *cli.Context) error {
 			format := c.String("format")

@@ -19,26 +19,51 @@ import (
 // experimentsOwn is the default of the flags that change an experiment.
 const experimentsOwn = "the experiment's"
 
+// defaultRuns is the folder of runs, below the working directory.
+const defaultRuns = "runs"
+
 func runCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "run",
+		Name: "run", Category: helpMeasure,
 		Usage:     "run an experiment: start the tiers, climb the ladder, show the table",
 		ArgsUsage: "[EXPERIMENT | FILE.yaml]",
-		Description: "Without an argument the experiment is `article`; `loomlab list` shows all. A name with / or .yaml is a file.\n" +
-			"With any --sut exactly those named run, in that order; --sut all stands for the experiment's own.\n\n" +
-			"Ctrl-C keeps the finished cells, stores the one in the making as interrupted and ends every process; a second one ends at once.\n\n" +
-			"Exit status: 0 every cell was measured; 1 a cell failed; 2 usage, file, build or a machine too small, nothing measured;\n" +
-			"3 with --check, a claim is refuted (what this run cannot decide refutes nothing); 129, 130 and 143 by SIGHUP, SIGINT and SIGTERM, finished cells saved.",
+		Description: "Starts the downstream and, one after the other, each SUT in fresh processes; climbs the experiment's ladder of connections; measures every tier in the same window; and shows one table: a block for each rung, a column for each SUT. Below each block stand the verdicts: what held each cell back.\n" +
+			"\n" +
+			"Without an argument the experiment is `article`; `loomlab list` shows all. A name with / or .yaml is a file. The flags change the experiment's own settings. With any --sut exactly those named run, in that order; --sut all stands for the experiment's own.\n" +
+			"\n" +
+			"Where no JDK 21 or newer is found, the experiment's Go stand-ins run in place of its apps, and the first line says so.\n" +
+			"\n" +
+			"Ctrl-C keeps the finished cells, stores the one in the making as interrupted and ends every process; a second one ends at once.\n" +
+			"\n" +
+			"Examples:\n" +
+			"  loomlab run --quick --standins                             # a first table within a minute, no JDK\n" +
+			"  loomlab run article                                        # the article's three apps, about 7 minutes\n" +
+			"  loomlab run article --dry-run                              # what would be started, and the time it takes\n" +
+			"  loomlab run article --sut virtual --jdk 21 --jdk 25 --forks 6\n" +
+			"  loomlab run --sut 'mine=java -jar app.jar --server.port={{port}} --backend={{downstream}}' --path /api\n" +
+			"  loomlab run --sut 'up=http://127.0.0.1:8080' --path /hello --connections 50,200\n" +
+			"\n" +
+			"Files:\n" +
+			"  runs/TIME-EXPERIMENT/   the run: run.json, cells.jsonl, series.jsonl, latency.hlog, the tiers' logs, report.html\n" +
+			"  runs/last               a link to the newest run, which report, explain and compare take by default\n" +
+			"  the user's cache folder, loomlab/apps: the jars, built once for each source, Boot version and JDK\n" +
+			"\n" +
+			"Exit status:\n" +
+			"  0    every cell was measured; doubts do not matter\n" +
+			"  1    a cell failed: its SUT died, was never ready, gave no success, or over half of its answers were errors\n" +
+			"  2    usage, file, build, or a machine too small: nothing was measured\n" +
+			"  3    with --check: a claim is refuted (what this run cannot decide refutes nothing)\n" +
+			"  129, 130, 143  ended by SIGHUP, SIGINT or SIGTERM; finished cells are saved",
 		Flags: []cli.Flag{
 			&cli.StringSliceFlag{Name: "sut", Usage: "`NAME`, all, 'name=command line with {{port}} and {{downstream}}' or 'name=http://…' (repeatable)"},
-			&cli.StringFlag{Name: "connections", Usage: "ladder, such as `100,1000,3000`"},
+			&cli.StringFlag{Name: "connections", Usage: "ladder: `N,N,…` connections, such as 100,1000,3000 (default: the experiment's)"},
 			&cli.IntFlag{Name: "rounds", DefaultText: experimentsOwn, Usage: "windows on each rung"},
 			&cli.IntFlag{Name: "forks", DefaultText: experimentsOwn, Usage: "fresh processes of each SUT"},
 			&cli.DurationFlag{Name: "duration", DefaultText: experimentsOwn, Usage: "length of a window"},
 			&cli.DurationFlag{Name: "delay", DefaultText: experimentsOwn, Usage: "delay of the downstream"},
-			&cli.StringFlag{Name: "path", DefaultText: experimentsOwn, Usage: "path to request"},
+			&cli.StringFlag{Name: "path", DefaultText: experimentsOwn, Usage: "`PATH` to request"},
 			&cli.DurationFlag{Name: "timeout", DefaultText: experimentsOwn, Usage: "limit of one request"},
-			&cli.StringFlag{Name: "warmup", Usage: "warm-up of each rung: a `TIME` or none (default: until steady)"},
+			&cli.StringFlag{Name: "warmup", Usage: "warm-up of each rung: a `DURATION` or none (default: until steady)"},
 			&cli.BoolFlag{Name: "standins", Usage: "run the Go stand-ins in place of the experiment's SUTs"},
 			&cli.StringSliceFlag{Name: "jdk", Usage: "JDK of the apps, 21 or newer: `VERSION|PATH` (default: the newest found; repeatable: each SUT on each)"},
 			&cli.StringSliceFlag{Name: "boot", Usage: "Spring Boot `VERSION` of the apps: 4.x or 3.5 (repeatable: each app with each)"},
@@ -53,7 +78,7 @@ func runCommand() *cli.Command {
 			&cli.BoolFlag{Name: "check", Usage: "exit with 3 when a claim of the experiment is refuted"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "show the plan, the command lines and the time it takes; start nothing"},
 			&cli.StringFlag{Name: "resume", Usage: "go on with an interrupted `RUN` (a directory, its name, or last) at its first missing cell, with its own settings"},
-			&cli.StringFlag{Name: "out", Value: "runs", Usage: "parent `FOLDER` of the run directory"},
+			&cli.StringFlag{Name: "out", Value: defaultRuns, Usage: "parent `FOLDER` of the run directory"},
 			&cli.BoolFlag{Name: "json", Usage: "print {run, cells} as one JSON document, last; everything else goes to stderr"},
 			&cli.BoolFlag{Name: "quiet", Usage: "no live view: one plain line a cell"},
 		},

@@ -18,15 +18,22 @@ import (
 
 func standinCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "standin",
+		Name: "standin", Category: helpTiers,
 		Usage: "a small system under test that behaves like thread-per-request, virtual threads or an event loop",
-		Description: "Serves GET /call (one GET to the downstream), /hello, /io-test (the downstream's /delay/100) and\n" +
-			"/lab/exceptions (counts as JSON) until a signal ends it. The flags from --cpu-per-request on are faults:\n" +
-			"each gives the stand-in a bottleneck whose name is known.\n\n" +
-			"Exit status: 130 and 143 by signal; 2 usage, or the address is taken; 137 by --exit-after.",
+		Description: "Serves GET /call (one GET to the downstream), /hello, /io-test (the downstream's /delay/100) and /lab/exceptions (counts as JSON) until a signal ends it. The flags from --cpu-per-request on are faults: each gives the stand-in a bottleneck whose name is known.\n" +
+			"\n" +
+			"Examples:\n" +
+			"  loomlab standin --model threads --workers 50 --downstream http://127.0.0.1:8081\n" +
+			"  loomlab standin --model event-loop --listen 127.0.0.1:9000 --downstream http://127.0.0.1:8081\n" +
+			"  loomlab run --sut 'ten=loomlab standin --listen 127.0.0.1:{{port}} --workers 10 --downstream {{downstream}}'\n" +
+			"\n" +
+			"Exit status:\n" +
+			"  130, 143  ended by SIGINT or SIGTERM\n" +
+			"  2    usage, or the address is taken\n" +
+			"  137  crashed by --exit-after",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:8080", Usage: "`HOST:PORT` to serve on; port 0 takes a free one"},
-			&cli.StringFlag{Name: "model", Value: "threads", Usage: "threads, goroutines or event-loop"},
+			&cli.StringFlag{Name: "model", Value: "threads", Usage: "`MODEL`: threads (a pool of them), goroutines (one a request) or event-loop"},
 			&cli.IntFlag{Name: "workers", Value: 200, Usage: "threads of the threads model"},
 			&cli.StringFlag{Name: "downstream", Usage: "http `URL` that /call gets; without it /call answers 500"},
 			&cli.IntFlag{Name: "pool", Usage: "most connections to the downstream, others wait (0: no limit)"},

@@ -42,10 +42,17 @@ func fullVersion() string {
 
 func versionCommand() *cli.Command {
 	return &cli.Command{
-		Name:        "version",
-		Usage:       "print the version, the commit, and the Go that it was built with",
-		ArgsUsage:   " ",
-		Description: "A version that ends in +dirty was built with changes that are in no commit; dev is a build that Go knew no repository of.",
+		Name: "version", Category: helpItself,
+		Usage:     "print the version, the commit, and the Go that it was built with",
+		ArgsUsage: " ",
+		Description: "A version that ends in +dirty was built with changes that are in no commit; dev is a build that Go knew no repository of.\n" +
+			"\n" +
+			"Examples:\n" +
+			"  loomlab version\n" +
+			"\n" +
+			"Exit status:\n" +
+			"  0  printed\n" +
+			"  2  usage",
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
 				return usagef("version takes no argument, got %q", c.Args().First())
