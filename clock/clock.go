@@ -2,6 +2,11 @@
 // host (orchestrator, load, downstream, probes) stamps what it sees with the
 // same monotonic clock, so that a series can be cut to a window that another
 // process opened, whatever the wall clock does meanwhile.
+//
+// The usual steps: [Now] stamps, [Time.Seconds] writes a stamp down, [FromSeconds]
+// reads it back. Limits: stamps of different hosts, or from before a reboot, do
+// not compare; off Linux the base is the wall clock at a process's start, which
+// nobody may set during a run.
 package clock
 
 import "time"

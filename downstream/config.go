@@ -13,6 +13,9 @@
 // that many milliseconds; /lab/stats at once with the [Stats], and without
 // counting as a request. Pipelined requests wait side by side and are answered
 // in order, none before the ones sent before it.
+//
+// Limits: plain HTTP/1.1, and gRPC with one method; what a request says beside its
+// path and its framing changes nothing.
 package downstream
 
 import (

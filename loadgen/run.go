@@ -1,10 +1,15 @@
 // Package loadgen is the load engine: closed loop, request count and open loop
 // over HTTP/1.1, cheap beside what it measures.
 //
-// [Run] does everything. Inside, each event loop is a worker with connections,
+// The usual steps: fill a [Config], call [Run] with somebody who follows its
+// [Event]s or with nil, and read the [Result]: it is the format of `loomlab load
+// --json`. Inside, each event loop is a worker with connections,
 // counters and histograms of its own, so nothing is locked or shared for a
 // request; the run decides at which instants phases begin, and adds up when the
 // loops have ended.
+//
+// Limits: plain HTTP/1.1 without pipelining, TLS or HTTP/2; a request is the same
+// bytes every time; one address, that to which the host's name was resolved first.
 package loadgen
 
 import (

@@ -6,6 +6,10 @@
 // when a measured window opens and when it closes, [Tree.Sample] about once a
 // second between, and [NewWindow] to turn the samples into one [Window]. A figure
 // that cannot be had is null, and a map from field to reason says why.
+//
+// Limits: a JVM's figures are HotSpot's, from its hsperfdata file, which must be
+// readable; waiting for a CPU, descriptors of others and the network's counters
+// are Linux's.
 package probes
 
 // Sample is what one tier's process tree looked like at one moment. Counters

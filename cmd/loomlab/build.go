@@ -24,7 +24,7 @@ func buildCommand() *cli.Command {
 			"  loomlab build --jdk 21 --boot 3.5\n" +
 			"\n" +
 			"Files:\n" +
-			"  the user's cache folder (~/.cache on Linux), loomlab/apps: sources, jars and the log of Maven\n" +
+			"  ~/.cache/loomlab/apps   sources, jars and Maven's log (macOS: ~/Library/Caches/loomlab/apps)\n" +
 			"\n" +
 			"Exit status:\n" +
 			"  0  the jars are there\n" +

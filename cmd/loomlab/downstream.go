@@ -52,7 +52,7 @@ func downstreamCommand() *cli.Command {
 			&cli.DurationFlag{Name: "grpc-delay", Usage: "delay of the gRPC service"},
 			&cli.IntFlag{Name: "loops", Usage: "event loops, a thread each (0: half the CPUs)"},
 			&cli.StringFlag{Name: "engine", Value: "auto", Usage: "event `LOOP`: auto, epoll or portable"},
-			&cli.DurationFlag{Name: "coalesce", Value: downstream.DefaultCoalesce, Usage: "oversleep the first due answer by so much, so that one wake-up serves several (0: not)"},
+			&cli.DurationFlag{Name: "coalesce", Value: downstream.DefaultCoalesce, Usage: "oversleep the first due answer by so much, so that one wake-up serves several; 0 is not at all"},
 			&cli.BoolFlag{Name: "json", Usage: "print the account as JSON lines: ready, stats once a second, exit"},
 		},
 		HideHelpCommand: true,

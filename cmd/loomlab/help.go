@@ -16,8 +16,8 @@ import (
 const (
 	helpMeasure = "measure"
 	helpRead    = "read what was measured"
-	helpTiers   = "one tier alone"
-	helpItself  = "loomlab itself"
+	helpTiers   = "run one tier alone"
+	helpItself  = "get to know loomlab"
 )
 
 func init() {
@@ -73,17 +73,22 @@ func newPage(w io.Writer) *page {
 	return &page{width: width}
 }
 
-func (p *page) section(head, text string) {
+func (p *page) heading(text string) {
 	if p.Len() > 0 {
 		p.WriteString("\n")
 	}
-	p.WriteString(strings.ToUpper(head) + "\n")
+	p.WriteString(strings.ToUpper(text) + "\n")
+}
+
+// prose writes paragraphs, a line each. What begins with a blank was laid out by
+// its author.
+func (p *page) prose(text string) {
 	for line := range strings.SplitSeq(text, "\n") {
 		switch {
 		case line == "":
 			p.WriteString("\n")
-		case line[0] == ' ': // laid out by its author
-			p.WriteString(strings.TrimRight("  "+strings.TrimPrefix(line, "  "), " ") + "\n")
+		case line[0] == ' ':
+			p.WriteString("  " + line + "\n")
 		default:
 			p.item(2, "", 0, line)
 		}
@@ -118,21 +123,24 @@ func (p *page) item(indent int, label string, column int, text string) {
 
 func writeAppHelp(w io.Writer, app *cli.App) {
 	p := newPage(w)
-	p.section("name", app.Name+" - "+app.Usage)
-	p.section("usage", app.Name+" COMMAND [FLAGS] [ARGUMENTS]")
-	p.section("description", app.Description)
+	p.heading("name")
+	p.prose(app.Name + " - " + app.Usage)
+	p.heading("usage")
+	p.prose(app.Name + " COMMAND [FLAGS] [ARGUMENTS]")
+	p.heading("description")
+	p.prose(app.Description)
 	for _, category := range []string{helpMeasure, helpRead, helpTiers, helpItself} {
-		p.section("commands: "+category, "")
+		p.heading("commands to " + category)
 		for _, command := range app.Commands {
 			if command.Category == category && !command.Hidden {
 				p.item(2, command.Name, 12, command.Usage)
 			}
 		}
 	}
-	p.section("flags", "")
+	p.heading("flags")
 	p.item(2, "-h, --help", 16, "show help, also of a command: loomlab run --help")
 	p.item(2, "-v, --version", 16, "print the version")
-	fmt.Fprint(w, strings.ReplaceAll(p.String(), "\n\n\n", "\n\n"))
+	fmt.Fprint(w, p.String())
 }
 
 // tail begins what stands behind the flags.
@@ -140,18 +148,21 @@ var tail = regexp.MustCompile(`(?m)^(Examples|Files|Exit status):\n`)
 
 func writeCommandHelp(w io.Writer, command *cli.Command) {
 	p := newPage(w)
-	p.section("name", "loomlab "+command.Name+" - "+command.Usage)
+	p.heading("name")
+	p.prose("loomlab " + command.Name + " - " + command.Usage)
 	usage := "loomlab " + command.Name
 	if len(command.Flags) > 1 { // --help is one
 		usage += " [FLAGS]"
 	}
-	p.section("usage", strings.TrimSpace(usage+" "+command.ArgsUsage))
+	p.heading("usage")
+	p.prose(strings.TrimSpace(usage + " " + command.ArgsUsage))
 	text, rest := command.Description, ""
 	if at := tail.FindStringIndex(text); at != nil {
 		text, rest = strings.TrimSpace(text[:at[0]]), text[at[0]:]
 	}
-	p.section("description", text)
-	p.section("flags", "")
+	p.heading("description")
+	p.prose(text)
+	p.heading("flags")
 	for _, f := range command.Flags {
 		if f.Names()[0] != "help" {
 			p.item(2, flagLabel(f), 24, flagText(f))
@@ -165,9 +176,10 @@ func writeCommandHelp(w io.Writer, command *cli.Command) {
 		if next := tail.FindStringIndex(body); next != nil {
 			body, rest = body[:next[0]], body[next[0]:]
 		}
-		p.section(head, strings.Trim(body, "\n"))
+		p.heading(head)
+		p.WriteString(strings.Trim(body, "\n") + "\n")
 	}
-	fmt.Fprint(w, strings.ReplaceAll(p.String(), "\n\n\n", "\n\n"))
+	fmt.Fprint(w, p.String())
 }
 
 var metavar = regexp.MustCompile("`([^`]+)`")

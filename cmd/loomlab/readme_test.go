@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,7 +41,7 @@ func cutComment(line string) string {
 	return line
 }
 
-// readmeCommands returns the command lines of the sh blocks in README.md.
+// readmeCommands returns the command lines of the sh blocks in a page.
 func readmeCommands(t *testing.T, text string) (lines []string) {
 	t.Helper()
 	for _, block := range fences(text, "sh") {
@@ -53,46 +54,79 @@ func readmeCommands(t *testing.T, text string) (lines []string) {
 		}
 	}
 	if len(lines) == 0 {
-		t.Fatal("README.md has no ```sh block with a command")
+		t.Fatal("no ```sh block with a command")
 	}
 	return lines
 }
 
-// TestReadme runs what README.md shows as far as that is quick: every `loomlab
-// run` as a dry run, every make target as a name in the Makefile, the flags of
-// all other commands through the code that reads them.
+// TestReadme runs what README.md and the pages of docs show as far as that is
+// quick: every `loomlab run` as a dry run, every make target as a name in the
+// Makefile, the flags of all other commands through the code that reads them.
 func TestReadme(t *testing.T) {
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(root, "README.md"))
-	if err != nil {
-		t.Fatal(err)
+	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("no pages in docs: %v", err)
 	}
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Chdir(t.TempDir()) // so that the experiment files of the README can be named by its commands
-	writeReadmeExperiments(t, string(text))
-	for _, line := range readmeCommands(t, string(text)) {
-		words, err := lab.SplitWords(line)
-		if err != nil {
-			t.Errorf("%s: %v", line, err)
+	for _, page := range append([]string{filepath.Join(root, "README.md")}, pages...) {
+		t.Run(filepath.Base(page), func(t *testing.T) {
+			text, err := os.ReadFile(page)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Chdir(t.TempDir()) // so that the experiment files of the page can be named by its commands
+			writeReadmeExperiments(t, string(text))
+			for _, line := range append(readmeCommands(t, string(text)), workflowCommands(string(text))...) {
+				checkReadmeLine(t, line, string(makefile))
+			}
+		})
+	}
+}
+
+func checkReadmeLine(t *testing.T, line, makefile string) {
+	t.Helper()
+	words, err := lab.SplitWords(line)
+	if err != nil {
+		t.Errorf("%s: %v", line, err)
+		return
+	}
+	switch {
+	case words[0] == "make":
+		for i, target := range words[1:] {
+			if target == "-C" || words[i] == "-C" {
+				continue
+			}
+			if !regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(target) + `:`).MatchString(makefile) {
+				t.Errorf("%s: the Makefile has no target %s", line, target)
+			}
+		}
+	case filepath.Base(words[0]) == "loomlab":
+		args := words[1:]
+		if at := slices.IndexFunc(args, func(word string) bool { return word == "&" || word == ">" }); at >= 0 {
+			args = args[:at] // the rest is the shell's
+		}
+		checkReadmeCommand(t, line, args)
+	}
+}
+
+// workflowCommands returns the run steps of the workflow files in a text.
+func workflowCommands(text string) (lines []string) {
+	for _, block := range fences(text, "yaml") {
+		if !strings.Contains(block, "\njobs:\n") {
 			continue
 		}
-		switch {
-		case words[0] == "make":
-			for _, target := range words[1:] {
-				if !regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(target) + `:`).Match(makefile) {
-					t.Errorf("%s: the Makefile has no target %s", line, target)
-				}
-			}
-		case filepath.Base(words[0]) == "loomlab":
-			checkReadmeCommand(t, line, words[1:])
+		for _, m := range regexp.MustCompile(`(?m)^ *- run: (.+)$`).FindAllStringSubmatch(block, -1) {
+			lines = append(lines, m[1])
 		}
 	}
+	return lines
 }
 
 // writeReadmeExperiments writes each complete experiment of the README to
@@ -125,7 +159,7 @@ func checkReadmeCommand(t *testing.T, line string, args []string) {
 		var stdout, stderr bytes.Buffer
 		status := run(context.Background(), append(args, "--dry-run"), strings.NewReader(""), &stdout, &stderr)
 		switch {
-		case status == exitUsage && strings.Contains(stderr.String(), "no such JDK here"):
+		case status == exitUsage && (strings.Contains(stderr.String(), "no such JDK here") || strings.Contains(stderr.String(), "no JDK 21 or newer found")):
 			t.Logf("SKIPPED: %s: this machine has no such JDK: %s", line, stderr.String())
 		case status != exitOK:
 			t.Errorf("%s: exit status %d: %s", line, status, stderr.String())
@@ -182,6 +216,9 @@ func TestParseOnlyJudges(t *testing.T) {
 }
 
 func TestReadmeCommandsAreFound(t *testing.T) {
+	if got := workflowCommands("```yaml\non: push\njobs:\n  a:\n    steps:\n      - run: make build\n      - {uses: x}\n```\n"); !slices.Equal(got, []string{"make build"}) {
+		t.Errorf("workflow commands %q", got)
+	}
 	text := "x\n```sh\nmake run # the table\nloomlab run --sut 'a=b #1 {{port}}' \\\n  --quick\n$ loomlab list\n# nothing\n```\n```yaml\nname: x\n```\n"
 	got := strings.Join(readmeCommands(t, text), "|")
 	if want := "make run|loomlab run --sut 'a=b #1 {{port}}'    --quick|loomlab list"; got != want {

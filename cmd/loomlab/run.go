@@ -36,21 +36,21 @@ func runCommand() *cli.Command {
 			"Ctrl-C keeps the finished cells, stores the one in the making as interrupted and ends every process; a second one ends at once.\n" +
 			"\n" +
 			"Examples:\n" +
-			"  loomlab run --quick --standins                             # a first table within a minute, no JDK\n" +
-			"  loomlab run article                                        # the article's three apps, about 7 minutes\n" +
-			"  loomlab run article --dry-run                              # what would be started, and the time it takes\n" +
+			"  loomlab run --quick --standins               # a first table within a minute, no JDK\n" +
+			"  loomlab run article                          # the article's three apps, about 7 minutes\n" +
+			"  loomlab run article --dry-run                # what would be started, and the time it takes\n" +
 			"  loomlab run article --sut virtual --jdk 21 --jdk 25 --forks 6\n" +
-			"  loomlab run --sut 'mine=java -jar app.jar --server.port={{port}} --backend={{downstream}}' --path /api\n" +
+			"  loomlab run --sut 'mine=java -jar app.jar --server.port={{port}} --api={{downstream}}' --path /api\n" +
 			"  loomlab run --sut 'up=http://127.0.0.1:8080' --path /hello --connections 50,200\n" +
 			"\n" +
 			"Files:\n" +
-			"  runs/TIME-EXPERIMENT/   the run: run.json, cells.jsonl, series.jsonl, latency.hlog, the tiers' logs, report.html\n" +
+			"  runs/TIME-EXPERIMENT/   run.json, cells.jsonl, series.jsonl, latency.hlog, logs, report.html\n" +
 			"  runs/last               a link to the newest run, which report, explain and compare take by default\n" +
-			"  the user's cache folder, loomlab/apps: the jars, built once for each source, Boot version and JDK\n" +
+			"  ~/.cache/loomlab/apps   the jars (macOS: ~/Library/Caches), by source, Boot version and JDK\n" +
 			"\n" +
 			"Exit status:\n" +
 			"  0    every cell was measured; doubts do not matter\n" +
-			"  1    a cell failed: its SUT died, was never ready, gave no success, or over half of its answers were errors\n" +
+			"  1    a cell failed: its SUT died, was never ready, gave no success or over half errors\n" +
 			"  2    usage, file, build, or a machine too small: nothing was measured\n" +
 			"  3    with --check: a claim is refuted (what this run cannot decide refutes nothing)\n" +
 			"  129, 130, 143  ended by SIGHUP, SIGINT or SIGTERM; finished cells are saved",

@@ -22,7 +22,7 @@ func about(saved *record.Saved) []string {
 	if line := postgres(run); line != "" {
 		lines = append(lines, line)
 	}
-	if s := run.Experiment.Source; s != nil && s.Title != "" {
+	if s := run.Experiment.Source; s != nil && s.Title != "" && publishedOfThese(&run.Experiment) {
 		counting := "counted inside the window"
 		if s.Counting == "with-drain" {
 			counting = "counted with the answers that came after the window"
@@ -87,6 +87,14 @@ func status(saved *record.Saved) string {
 		return s
 	}
 	return fmt.Sprintf("%s, %d of %d cells recorded", s, len(saved.Cells), max(len(saved.Cells), e.Cells()))
+}
+
+// publishedOfThese says whether what an experiment's author published concerns
+// the SUTs that ran, not only those that the user's own replaced.
+func publishedOfThese(e *record.Experiment) bool {
+	return len(e.Published) == 0 || slices.ContainsFunc(e.Published, func(p record.Published) bool {
+		return slices.ContainsFunc(e.SUTs, func(s record.SUT) bool { return s.Name == p.SUT })
+	})
 }
 
 // shape is the experiment in a few words.

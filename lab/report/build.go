@@ -41,7 +41,7 @@ func Build(saved *record.Saved) *Table {
 	b.condenseDoubts()
 	b.hideRows()
 	b.legend()
-	t.Claims = claims(saved.Run.Claims)
+	t.Claims = claims(saved.Run.Claims, t.Columns)
 	t.Calibration = newCalibration(saved)
 	return t
 }

@@ -11,7 +11,7 @@ import (
 // Claims are the author's claims and what this run says of them. Texts are safe
 // to show.
 type Claims struct {
-	Summary string // "6 of 8 claims reproduced, 1 refuted, 1 not decidable here"
+	Summary string // "6 of 8 claims reproduced, 1 refuted, 1 not decidable here; 2 more about SUTs that did not run: webflux"
 	Items   []Claim
 }
 
@@ -39,14 +39,20 @@ func (c Claim) Mark() string {
 	return "?"
 }
 
-// claims makes the section of a run's claims; nil where its experiment has none.
-func claims(results []record.ClaimResult) *Claims {
-	if len(results) == 0 {
-		return nil
-	}
+// claims makes the section of a run's claims; nil where none is about its SUTs.
+// Those that need a SUT which was not asked for are only counted: whoever runs a
+// server of their own in an experiment's place has not failed to confirm it.
+func claims(results []record.ClaimResult, suts []string) *Claims {
 	c := &Claims{}
 	count := map[string]int{}
+	var absent []string
 	for _, r := range results {
+		if missing := absentFrom(suts, r.Figures); len(missing) > 0 {
+			for _, sut := range missing {
+				absent = appendNew(absent, sut)
+			}
+			continue
+		}
 		count[r.Outcome]++
 		item := Claim{Outcome: escape(r.Outcome), Text: escape(orElse(r.Text, r.Expr)), Expr: escape(r.Expr), Arithmetic: escape(r.Arithmetic), Reason: escape(r.Reason)}
 		for _, f := range r.Figures {
@@ -57,14 +63,30 @@ func claims(results []record.ClaimResult) *Claims {
 		}
 		c.Items = append(c.Items, item)
 	}
-	c.Summary = fmt.Sprintf("%d of %s reproduced", count[record.Confirmed], plural(len(results), "claim"))
+	if len(c.Items) == 0 {
+		return nil
+	}
+	c.Summary = fmt.Sprintf("%d of %s reproduced", count[record.Confirmed], plural(len(c.Items), "claim"))
 	if n := count[record.Refuted]; n > 0 {
 		c.Summary += fmt.Sprintf(", %d refuted", n)
 	}
-	if n := len(results) - count[record.Confirmed] - count[record.Refuted]; n > 0 {
+	if n := len(c.Items) - count[record.Confirmed] - count[record.Refuted]; n > 0 {
 		c.Summary += fmt.Sprintf(", %d not decidable here", n)
 	}
+	if n := len(results) - len(c.Items); n > 0 {
+		c.Summary += fmt.Sprintf("; %d more about SUTs that did not run: %s", n, escape(strings.Join(absent, ", ")))
+	}
 	return c
+}
+
+// absentFrom are the SUTs that figures name and that are not among suts.
+func absentFrom(suts []string, figures []record.ClaimFigure) (absent []string) {
+	for _, f := range figures {
+		if !slices.Contains(suts, f.SUT) {
+			absent = appendNew(absent, f.SUT)
+		}
+	}
+	return absent
 }
 
 func claimFigure(f record.ClaimFigure) string {

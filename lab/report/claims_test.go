@@ -25,6 +25,12 @@ func TestClaimsSection(t *testing.T) {
 		t.Error("the table does not end with the claims")
 	}
 	saved := openSaved(t)
+	for i := range 2 { // as if the last SUT of these had not been asked for
+		saved.Run.Claims[i].Figures = append(saved.Run.Claims[i].Figures, record.ClaimFigure{SUT: "absent"})
+	}
+	if got := Build(saved).Claims; got == nil || len(got.Items) != 1 || got.Summary != "0 of 1 claim reproduced, 1 refuted; 2 more about SUTs that did not run: absent" {
+		t.Errorf("claims about absent SUTs: %+v", got)
+	}
 	saved.Run.Claims = nil
 	if text := string(render(t, "table", saved, TextOptions{Width: 60})); strings.Contains(text, "claim") || Build(saved).Claims != nil {
 		t.Error("claims where there are none")

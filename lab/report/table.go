@@ -2,6 +2,11 @@
 // each format only writes that down: [Text], [Markdown], [CSV], [Bench]; [Write]
 // picks one by name. [Live] shows the same table while it grows. Nothing here
 // measures or starts anything, and no output depends on the locale.
+//
+// The usual steps: [record.Open] a run, then [Write] it; [Explain] tells its
+// verdicts in words, [Compare] sets two sides against one another. Limits: what the
+// record does not hold is shown as not available, with the reason, and never
+// computed here from something else.
 package report
 
 import (

@@ -20,6 +20,10 @@
 // connection before the first byte of its answer is tried once more, on a new
 // connection, because the downstream may have closed the idle connection just
 // then. Any other failure is a 500 with the reason, counted as an exception.
+//
+// The usual steps: fill a [Config], call [Serve], and cancel its context. Limits:
+// they show what a model does with waiting, not what a JVM costs: their CPU and
+// memory say nothing of Spring.
 package standin
 
 import (

@@ -8,7 +8,8 @@
 //
 // Two implementations stand behind the same interface: epoll on Linux
 // (non-blocking sockets, one thread per loop, no allocation per event) and a
-// portable one of net and goroutines.
+// portable one of net and goroutines. Limits: TCP only, one thread a loop, and no
+// timers: a handler says when it wants to be called ([Handler]'s Due).
 package evloop
 
 import (

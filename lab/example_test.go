@@ -1,0 +1,44 @@
+package lab_test
+
+import (
+	"fmt"
+
+	"loomlab/lab"
+)
+
+// An experiment becomes the cells that are to be measured, in their order.
+func ExampleNewPlan() {
+	experiment, err := lab.Parse("two.yaml", []byte(`
+name: two
+downstream: {delay: 50ms}
+load: {connections: [10, 20], rounds: 1, duration: 5s}
+suts:
+  - {name: old, command: [./old, "{{port}}", "{{downstream}}"]}
+  - {name: new, command: [./new, "{{port}}", "{{downstream}}"]}
+`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	plan, err := lab.NewPlan(experiment, lab.Options{}, lab.Facts{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, cell := range plan.Cells {
+		fmt.Println(cell.SUT, cell.Rung(), "round", cell.Round)
+	}
+	// Output:
+	// old 10 connections round 1
+	// old 20 connections round 1
+	// new 10 connections round 1
+	// new 20 connections round 1
+}
+
+// Every mistake of a file is told at once, with line and column.
+func ExampleParse() {
+	_, err := lab.Parse("mine.yaml", []byte("name: mine\nload: {conections: [10]}\nsuts: []\n"))
+	fmt.Println(err)
+	// Output:
+	// x
+}
