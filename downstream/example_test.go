@@ -18,6 +18,7 @@ func Example() {
 		return
 	}
 	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
 	served := make(chan error)
 	go func() { served <- server.Serve(ctx) }()
 

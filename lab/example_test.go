@@ -29,15 +29,15 @@ suts:
 		fmt.Println(cell.SUT, cell.Rung(), "round", cell.Round)
 	}
 	// Output:
-	// old 10 connections round 1
-	// old 20 connections round 1
-	// new 10 connections round 1
-	// new 20 connections round 1
+	// old 10 round 1
+	// old 20 round 1
+	// new 10 round 1
+	// new 20 round 1
 }
 
 // Every mistake of a file is told at once, with line and column.
 func ExampleParse() {
-	_, err := lab.Parse("mine.yaml", []byte("name: mine\nload: {conections: [10]}\nsuts: []\n"))
+	_, err := lab.Parse("mine.yaml", []byte("name: mine\ndownstream: {delay: 100}\nload: {connections: [10]}\nsuts: []\n"))
 	fmt.Println(err)
 	// Output:
 	// x

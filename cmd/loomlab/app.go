@@ -52,6 +52,7 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 		Usage:                     "a benchmark lab: load engine, system under test, fixed-delay downstream, and the reasons behind the numbers",
 		Description:               appDescription,
 		Version:                   fullVersion(),
+		Flags:                     []cli.Flag{cli.HelpFlag}, // which cli adds only where no command is called help
 		Reader:                    stdin,
 		Writer:                    stdout,
 		ErrWriter:                 stderr,

@@ -34,8 +34,8 @@ func completionCommand() *cli.Command {
 		ArgsUsage: "bash | zsh | fish",
 		Description: "The script asks the binary, so it stays right when the binary changes.\n\n" +
 			"Examples:\n" +
-			"  source <(loomlab completion bash)                             # now; in ~/.bashrc: always\n" +
-			"  source <(loomlab completion zsh)                              # now; in ~/.zshrc, after compinit: always\n" +
+			"  source <(loomlab completion bash)      # now; in ~/.bashrc: always\n" +
+			"  source <(loomlab completion zsh)       # now; in ~/.zshrc, after compinit: always\n" +
 			"  loomlab completion fish > ~/.config/fish/completions/loomlab.fish\n\n" +
 			"Exit status:\n" +
 			"  0  printed\n" +
@@ -113,7 +113,7 @@ func complete(app *cli.App, words []string) []candidate {
 
 func startingWith(prefix string, from []candidate) []candidate {
 	return slices.DeleteFunc(from, func(c candidate) bool {
-		return !strings.HasPrefix(c.text, prefix) || c.text == "-h"
+		return !strings.HasPrefix(c.text, prefix)
 	})
 }
 
@@ -164,15 +164,15 @@ func flagValues(command *cli.Command, name string, before []string) []candidate 
 	switch name {
 	case "format":
 		if command.Name == "compare" {
-			return meaningless(report.CompareFormats)
+			return candidates(report.CompareFormats)
 		}
-		return meaningless(report.Formats)
+		return candidates(report.Formats)
 	case "engine":
-		return meaningless([]string{"auto", "epoll", "portable"})
+		return candidates([]string{"auto", "epoll", "portable"})
 	case "model":
-		return meaningless([]string{string(standin.Threads), string(standin.Goroutines), string(standin.EventLoop)})
+		return candidates([]string{string(standin.Threads), string(standin.Goroutines), string(standin.EventLoop)})
 	case "ignore":
-		return meaningless(report.ConditionNames())
+		return candidates(report.ConditionNames())
 	case "warmup":
 		if command.Name == "run" {
 			return []candidate{{"none", "no warm-up"}}
@@ -185,7 +185,7 @@ func flagValues(command *cli.Command, name string, before []string) []candidate 
 	return nil
 }
 
-func meaningless(texts []string) (found []candidate) {
+func candidates(texts []string) (found []candidate) {
 	for _, text := range texts {
 		found = append(found, candidate{text: text})
 	}
@@ -224,7 +224,7 @@ func argumentsOf(app *cli.App, command *cli.Command, before []string) (found []c
 	case "help":
 		return visibleCommands(app)
 	case "completion":
-		return meaningless([]string{"bash", "fish", "zsh"})
+		return candidates([]string{"bash", "fish", "zsh"})
 	}
 	return found
 }

@@ -40,10 +40,10 @@ func TestComplete(t *testing.T) {
 		"run --delay ":                 "",
 		"run --warmup n":               "none",
 		"run --jfr ar":                 "article", // --jfr may stand alone
-		"report --format h":            "html",
+		"report --format ht":           "html",
 		"compare --format=m":           "--format=markdown",
 		"report --format = m":          "markdown", // as bash splits it
-		"report --format =":            "table markdown csv json bench html svg",
+		"report --format =":            "table markdown csv json bench html svg hlog",
 		"report ":                      "last 20260202T000000Z-hello 20260101T000000Z-article",
 		"report --dir elsewhere ":      "",
 		"run --resume 202602":          "20260202T000000Z-hello",

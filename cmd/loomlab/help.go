@@ -14,10 +14,10 @@ import (
 
 // The kinds of commands, in whose order the help lists them.
 const (
-	helpMeasure = "measure"
-	helpRead    = "read what was measured"
-	helpTiers   = "run one tier alone"
-	helpItself  = "get to know loomlab"
+	helpMeasure = "commands that measure"
+	helpRead    = "commands that read what was measured"
+	helpTiers   = "commands that run one tier alone"
+	helpItself  = "other commands"
 )
 
 func init() {
@@ -130,7 +130,7 @@ func writeAppHelp(w io.Writer, app *cli.App) {
 	p.heading("description")
 	p.prose(app.Description)
 	for _, category := range []string{helpMeasure, helpRead, helpTiers, helpItself} {
-		p.heading("commands to " + category)
+		p.heading(category)
 		for _, command := range app.Commands {
 			if command.Category == category && !command.Hidden {
 				p.item(2, command.Name, 12, command.Usage)

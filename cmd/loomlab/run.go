@@ -45,7 +45,7 @@ func runCommand() *cli.Command {
 			"\n" +
 			"Files:\n" +
 			"  runs/TIME-EXPERIMENT/   run.json, cells.jsonl, series.jsonl, latency.hlog, logs, report.html\n" +
-			"  runs/last               a link to the newest run, which report, explain and compare take by default\n" +
+			"  runs/last               a link to the newest run, the one that report and explain take by default\n" +
 			"  ~/.cache/loomlab/apps   the jars (macOS: ~/Library/Caches), by source, Boot version and JDK\n" +
 			"\n" +
 			"Exit status:\n" +

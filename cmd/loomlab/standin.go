@@ -25,7 +25,7 @@ func standinCommand() *cli.Command {
 			"Examples:\n" +
 			"  loomlab standin --model threads --workers 50 --downstream http://127.0.0.1:8081\n" +
 			"  loomlab standin --model event-loop --listen 127.0.0.1:9000 --downstream http://127.0.0.1:8081\n" +
-			"  loomlab run --sut 'ten=loomlab standin --workers 10 --listen 127.0.0.1:{{port}} --downstream {{downstream}}'\n" +
+			"  loomlab run --sut 'a=loomlab standin --listen 127.0.0.1:{{port}} --downstream {{downstream}}'\n" +
 			"\n" +
 			"Exit status:\n" +
 			"  130, 143  ended by SIGINT or SIGTERM\n" +

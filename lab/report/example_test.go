@@ -20,7 +20,10 @@ func ExampleBuild() {
 		fmt.Println(block.Title, "|", block.Rows[0].Label())
 	}
 	// Output:
-	// x
+	// [platform virtual webflux]
+	// 100 connections | throughput, req/s
+	// 1000 connections | throughput, req/s
+	// 3000 connections | throughput, req/s
 }
 
 // Two SUTs of one run against one another.
@@ -38,5 +41,5 @@ func ExampleCompare() {
 	worse, _ := comparison.FailIfWorse(0.05)
 	fmt.Println(len(comparison.Cells), "rungs;", len(worse), "worse by more than 5 %")
 	// Output:
-	// x
+	// 4 rungs; 0 worse by more than 5 %
 }

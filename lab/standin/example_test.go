@@ -13,6 +13,7 @@ import (
 // An event loop that answers hello.
 func ExampleServe() {
 	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
 	ready := make(chan net.Addr, 1)
 	served := make(chan error)
 	go func() {
