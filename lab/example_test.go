@@ -37,8 +37,10 @@ suts:
 
 // Every mistake of a file is told at once, with line and column.
 func ExampleParse() {
-	_, err := lab.Parse("mine.yaml", []byte("name: mine\ndownstream: {delay: 100}\nload: {connections: [10]}\nsuts: []\n"))
+	_, err := lab.Parse("mine.yaml", []byte("name: mine\nload: {rounds: 1}\nsuts: []\n"))
 	fmt.Println(err)
 	// Output:
-	// x
+	// mine.yaml: 2 mistakes
+	// mine.yaml:2:7: an empty ladder; want the connection counts to climb, such as [100, 1000, 3000]
+	// mine.yaml:3:7: no suts; an experiment needs at least one, such as {name: mine, command: [./server, --port, "{{port}}"]}
 }

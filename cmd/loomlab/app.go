@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -123,7 +124,8 @@ func failedf(format string, a ...any) error {
 
 // flagsFirst moves the flags of a command ahead of its arguments, because cli v2
 // stops at the first non-flag and users write `loomlab run article --quick`.
-// Everything from "--" on stays where it is.
+// Everything from "--" on stays where it is. --help anywhere asks for help alone:
+// cli would take an argument beside it for a command.
 func flagsFirst(app *cli.App, args []string) []string {
 	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
 		return args
@@ -143,8 +145,11 @@ func flagsFirst(app *cli.App, args []string) []string {
 			rest = append(rest, arg)
 			continue
 		}
-		flags = append(flags, arg)
 		name := strings.TrimLeft(arg, "-")
+		if slices.Contains(cli.HelpFlag.Names(), name) {
+			return []string{"help", command.Name} // whatever else stands there
+		}
+		flags = append(flags, arg)
 		if f := flagNamed(command, name); f != nil && takesValue(f) && i+1 < len(args) {
 			i++
 			flags = append(flags, args[i])

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -151,7 +152,8 @@ func writeCommandHelp(w io.Writer, command *cli.Command) {
 	p.heading("name")
 	p.prose("loomlab " + command.Name + " - " + command.Usage)
 	usage := "loomlab " + command.Name
-	if len(command.Flags) > 1 { // --help is one
+	flags := slices.DeleteFunc(slices.Clone(command.Flags), func(f cli.Flag) bool { return f.Names()[0] == "help" })
+	if len(flags) > 0 {
 		usage += " [FLAGS]"
 	}
 	p.heading("usage")
@@ -163,10 +165,8 @@ func writeCommandHelp(w io.Writer, command *cli.Command) {
 	p.heading("description")
 	p.prose(text)
 	p.heading("flags")
-	for _, f := range command.Flags {
-		if f.Names()[0] != "help" {
-			p.item(2, flagLabel(f), 24, flagText(f))
-		}
+	for _, f := range flags {
+		p.item(2, flagLabel(f), 24, flagText(f))
 	}
 	p.item(2, "-h, --help", 24, "show this")
 	for rest != "" {
