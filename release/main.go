@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 )
 
@@ -91,31 +92,48 @@ func releasePlatform(source, out string, c commit, p platform) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	files := []file{{"loomlab", binary, 0o755}, {"THIRD-PARTY-LICENSES.txt", licences, 0o644}}
-	for _, name := range []string{"LICENSE", "README.md"} {
-		body, err := os.ReadFile(filepath.Join(source, name))
-		if err != nil {
-			return "", err
-		}
-		files = append(files, file{name, body, 0o644})
-	}
-	pages, err := filepath.Glob(filepath.Join(source, "docs", "*.md"))
+	files, err := manual(source)
 	if err != nil {
 		return "", err
 	}
-	for _, page := range pages {
-		body, err := os.ReadFile(page)
-		if err != nil {
-			return "", err
-		}
-		files = append(files, file{"docs/" + filepath.Base(page), body, 0o644})
-	}
+	files = append(files, file{"loomlab", binary, 0o755}, file{"THIRD-PARTY-LICENSES.txt", licences, 0o644})
 	folder := fmt.Sprintf("loomlab-%s-%s-%s", c.version, p.os, p.arch)
 	body, err := pack(folder, files, c.time)
 	if err != nil {
 		return "", err
 	}
 	return folder + ".tar.gz", os.WriteFile(filepath.Join(out, folder+".tar.gz"), body, 0o644)
+}
+
+// image is a picture of the repository in a page.
+var image = regexp.MustCompile(`!\[[^\]]*\]\(([^):]+)\)`)
+
+// manual reads the licence, the README with its pictures, and the pages of docs.
+func manual(source string) ([]file, error) {
+	names := []string{"LICENSE", "README.md"}
+	pages, err := filepath.Glob(filepath.Join(source, "docs", "*.md"))
+	if err != nil {
+		return nil, err
+	}
+	for _, page := range pages {
+		names = append(names, "docs/"+filepath.Base(page))
+	}
+	readme, err := os.ReadFile(filepath.Join(source, "README.md"))
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range image.FindAllSubmatch(readme, -1) {
+		names = append(names, string(m[1]))
+	}
+	var files []file
+	for _, name := range names {
+		body, err := os.ReadFile(filepath.Join(source, filepath.FromSlash(name)))
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, file{name, body, 0o644})
+	}
+	return files, nil
 }
 
 func sha256File(path string) (string, error) {

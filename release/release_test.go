@@ -130,6 +130,26 @@ func TestExportIsTheCommit(t *testing.T) {
 	}
 }
 
+// TestManual: an archive's README finds its pages and pictures.
+func TestManual(t *testing.T) {
+	files, err := manual("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := map[string]bool{}
+	for _, f := range files {
+		there[f.name] = len(f.body) > 0
+	}
+	for _, want := range []string{"LICENSE", "README.md", "docs/your-app.md"} {
+		if !there[want] {
+			t.Errorf("no %s", want)
+		}
+	}
+	if got := image.FindStringSubmatch("x ![a picture](dir/a.svg) [a page](b.md)"); got == nil || got[1] != "dir/a.svg" || image.MatchString("![far](https://example.org/a.svg)") {
+		t.Errorf("pictures: %q", got)
+	}
+}
+
 // TestLicences: every module in the binary comes with its licence.
 func TestLicences(t *testing.T) {
 	root, err := goTool("..", platforms[0], "env", "GOROOT")

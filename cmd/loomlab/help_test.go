@@ -44,7 +44,7 @@ func checkExamples(t *testing.T, page string) {
 	_, examples, _ := strings.Cut(page, "\nEXAMPLES\n")
 	examples, _, _ = strings.Cut(examples, "\n\n")
 	for line := range strings.Lines(examples) {
-		example, _, _ := strings.Cut(cutComment(strings.TrimSpace(line)), " > ")
+		example, _, _ := strings.Cut(strings.TrimSpace(cutComment(strings.TrimSpace(line))), " > ")
 		example = strings.TrimSuffix(strings.TrimPrefix(example, "source <("), ")")
 		words, err := lab.SplitWords(example)
 		if err != nil || len(words) == 0 {
