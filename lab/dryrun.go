@@ -50,8 +50,8 @@ func (p *Plan) WriteDryRun(w io.Writer) error {
 				return err
 			}
 		}
-		if argv != nil && JoinWords(argv) != shown {
-			shown = JoinWords(argv) // most often one for all
+		if argv != nil && record.JoinWords(argv) != shown {
+			shown = record.JoinWords(argv) // most often one for all
 			fmt.Fprintf(&b, "  # downstream\n  %s\n", shown)
 		}
 		if err := p.writeSUT(&b, s, Placeholders{"downstream": "http://" + downstream, "grpc": grpc}); err != nil {
@@ -127,7 +127,7 @@ func (p *Plan) writePostgres(b *strings.Builder) {
 		if home == "" {
 			home = "PROGRAMS"
 		}
-		fmt.Fprintf(b, "  %s\n", JoinWords(pg.Argv(home, "FOLDER", examplePostgresPort)))
+		fmt.Fprintf(b, "  %s\n", record.JoinWords(pg.Argv(home, "FOLDER", examplePostgresPort)))
 	}
 }
 
@@ -160,9 +160,9 @@ func (p *Plan) writeSUT(b *strings.Builder, s PlannedSUT, values Placeholders) e
 	if len(argv) > 0 {
 		b.WriteString("  ")
 		for _, key := range slices.Sorted(maps.Keys(env)) {
-			fmt.Fprintf(b, "%s=%s ", key, quoteWord(env[key]))
+			fmt.Fprintf(b, "%s=%s ", key, record.QuoteWord(env[key]))
 		}
-		fmt.Fprintf(b, "%s\n", JoinWords(argv))
+		fmt.Fprintf(b, "%s\n", record.JoinWords(argv))
 	}
 	first := p.load(s).Rungs()[0]
 	base := s.BaseURL(hostPort(values["address"], examplePort))
@@ -172,7 +172,7 @@ func (p *Plan) writeSUT(b *strings.Builder, s PlannedSUT, values Placeholders) e
 			return err
 		}
 	}
-	fmt.Fprintf(b, "  %s\n", JoinWords(load))
+	fmt.Fprintf(b, "  %s\n", record.JoinWords(load))
 	return nil
 }
 

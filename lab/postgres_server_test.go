@@ -113,7 +113,7 @@ func TestRealPostgres(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%s", JoinWords(argv))
+	t.Logf("%s", record.JoinWords(argv))
 	tree, err := probes.NewTree(probes.NewFS("/"), db.tier.guard.Process.Pid, probes.SkipRoot)
 	if err != nil {
 		t.Fatal(err)

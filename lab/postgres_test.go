@@ -45,7 +45,7 @@ func TestPostgresInAPlan(t *testing.T) {
 	if !p.SUTs[0].UsesPostgres() || p.SUTs[1].UsesPostgres() {
 		t.Error("who uses the database is not told apart")
 	}
-	line := JoinWords(pg.Argv("/home", "/tmp/x", 20001))
+	line := record.JoinWords(pg.Argv("/home", "/tmp/x", 20001))
 	for _, part := range []string{"/home/bin/postgres -D /tmp/x/data -p 20001 -c listen_addresses=127.0.0.1 -c unix_socket_directories=/tmp/x ", "-c max_connections=30 ", "-c work_mem=8MB"} {
 		if !strings.Contains(line, part) {
 			t.Errorf("%s\nlacks %s", line, part)
@@ -58,7 +58,7 @@ func TestPostgresInAPlan(t *testing.T) {
 		t.Error("planning changed the experiment")
 	}
 	long := strings.Repeat("x", 100)
-	if got := JoinWords(pg.Argv("/home", "/"+long, 20001)); !strings.Contains(got, "unix_socket_directories= ") {
+	if got := record.JoinWords(pg.Argv("/home", "/"+long, 20001)); !strings.Contains(got, "unix_socket_directories= ") {
 		t.Errorf("a socket in a folder of a long name: %s", got)
 	}
 }

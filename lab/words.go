@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// SplitWords splits a command line into words as a POSIX shell does (XCU 2.2):
-// single quotes keep everything, double quotes let a backslash escape $ ` " \
-// and newline, a backslash outside quotes keeps the next character, and
-// backslash-newline disappears. Nothing is expanded and no operator is
-// recognised: $HOME, *, |, ; and # are ordinary characters, since no shell runs.
+// SplitWords splits a command line into words as a POSIX shell does (XCU 2.2), the
+// inverse of [record.JoinWords]: single quotes keep everything, double quotes let a
+// backslash escape $ ` " \ and newline, a backslash outside quotes keeps the next
+// character, and backslash-newline disappears. Nothing is expanded and no operator
+// is recognised: $HOME, *, |, ; and # are ordinary characters, since no shell runs.
 // An unbalanced quote or a trailing backslash is an error with its column, in
 // characters from 1.
 func SplitWords(line string) ([]string, error) {
@@ -106,26 +106,4 @@ func (s *splitter) escaped() error {
 	}
 	s.pos += 2
 	return nil
-}
-
-// JoinWords is the inverse of [SplitWords]: one line that a POSIX shell, too,
-// splits into words again. Words that need it are quoted.
-func JoinWords(words []string) string {
-	quoted := make([]string, len(words))
-	for i, w := range words {
-		quoted[i] = quoteWord(w)
-	}
-	return strings.Join(quoted, " ")
-}
-
-func quoteWord(w string) string {
-	safe := w != ""
-	for _, c := range w {
-		plain := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("-_./:=,+@%", c)
-		safe = safe && plain
-	}
-	if safe {
-		return w
-	}
-	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 }

@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"loomlab/lab/record"
 )
 
 func TestSplitWords(t *testing.T) {
@@ -46,10 +48,20 @@ func TestSplitWordsErrors(t *testing.T) {
 	}
 }
 
-func TestJoinWords(t *testing.T) {
-	got := JoinWords([]string{"/bin/x", "a b", "it's", "", "{{port}}", "--x=1"})
-	if want := `/bin/x 'a b' 'it'\''s' '' '{{port}}' --x=1`; got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
+// Every word survives quoting and splitting again, whatever is in it.
+func TestWordsSurviveJoining(t *testing.T) {
+	words := []string{"", "'", `"`, `\`, "a b", "it's", "{{port}}", "{a,b}", "$HOME", "--x=1", "ü 日本", "\n", "''", `'"\`}
+	for c := rune(1); c < 0x180; c++ {
+		words = append(words, string(c), "a"+string(c)+"b")
+	}
+	again, err := SplitWords(record.JoinWords(words))
+	if err != nil || !reflect.DeepEqual(again, words) {
+		t.Errorf("%q became %q, %v", words, again, err)
+	}
+	for _, w := range words {
+		if again, err := SplitWords(record.QuoteWord(w)); err != nil || len(again) != 1 || again[0] != w {
+			t.Errorf("%q became %q, %v", w, again, err)
+		}
 	}
 }
 
@@ -64,7 +76,7 @@ func FuzzSplitWords(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, err := SplitWords(JoinWords(words))
+		again, err := SplitWords(record.JoinWords(words))
 		if err != nil || !reflect.DeepEqual(again, words) {
 			t.Errorf("%q became %q, %v", words, again, err)
 		}

@@ -208,14 +208,6 @@ func TestSecretsStayHome(t *testing.T) {
 	}
 }
 
-func TestQuote(t *testing.T) {
-	for word, want := range map[string]string{"a-b.c": "a-b.c", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "$(x)": "'$(x)'"} {
-		if got := quote(word); got != want {
-			t.Errorf("%q → %s, want %s", word, got, want)
-		}
-	}
-}
-
 // comparedSides are two SUTs of the run that LOOMLAB_RUN names, or drawn ones.
 func comparedSides(t *testing.T) *Comparison {
 	t.Helper()

@@ -49,8 +49,8 @@ type whisker struct{ Low, High, At string }
 func compareHTML(w io.Writer, c *Comparison) error {
 	p := comparePage{Headline: c.headline(), Sides: [2]string{escape(c.Old), escape(c.New)}, Head: c.head(), Heads: c.compareHead(),
 		Legend: append(c.meanLines(), c.Legend...),
-		Commands: []command{{"compare them again", "loomlab compare " + quote(escape(c.Old)) + " " + quote(escape(c.New))},
-			{"stop a build at a loss of more than 5 %", "loomlab compare " + quote(escape(c.Old)) + " " + quote(escape(c.New)) + " --fail-if-worse 5%"}}}
+		Commands: []command{{"compare them again", "loomlab compare " + record.QuoteWord(escape(c.Old)) + " " + record.QuoteWord(escape(c.New))},
+			{"stop a build at a loss of more than 5 %", "loomlab compare " + record.QuoteWord(escape(c.Old)) + " " + record.QuoteWord(escape(c.New)) + " --fail-if-worse 5%"}}}
 	for i := range c.Cells {
 		p.Cells = append(p.Cells, c.Cells[i].html())
 	}

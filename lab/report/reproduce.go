@@ -2,7 +2,6 @@ package report
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -27,10 +26,10 @@ func repeatCommands(saved *record.Saved) []command {
 	}
 	name := escape(run.ID)
 	return append(list,
-		command{"the table in a terminal", "loomlab report " + quote(name)},
-		command{"what held each cell back, in words", "loomlab explain " + quote(name)},
-		command{"every figure, for a spreadsheet or R", "loomlab report " + quote(name) + " --format csv -o " + quote(escape(orElse(run.Experiment.Name, "run"))+".csv")},
-		command{"against another run of yours", "loomlab compare " + quote(name) + " last"})
+		command{"the table in a terminal", "loomlab report " + record.QuoteWord(name)},
+		command{"what held each cell back, in words", "loomlab explain " + record.QuoteWord(name)},
+		command{"every figure, for a spreadsheet or R", "loomlab report " + record.QuoteWord(name) + " --format csv -o " + record.QuoteWord(escape(orElse(run.Experiment.Name, "run"))+".csv")},
+		command{"against another run of yours", "loomlab compare " + record.QuoteWord(name) + " last"})
 }
 
 // processRow is how a SUT was started, and what it said of itself.
@@ -69,22 +68,8 @@ func processRows(saved *record.Saved) []processRow {
 	return rows
 }
 
-// commandLine writes argv as a shell would take it. A record keeps no secrets, but
-// those of before did.
+// commandLine writes argv as a shell would take it, as far as a page can show it. A
+// record keeps no secrets, but those of before did.
 func commandLine(argv []string) string {
-	words := make([]string, len(argv))
-	for i, arg := range record.MaskArgs(argv) {
-		words[i] = quote(arg)
-	}
-	return escape(strings.Join(words, " "))
-}
-
-var bareWord = regexp.MustCompile(`^[-+A-Za-z0-9_./:=,@%{}]+$`)
-
-// quote makes one word of s for a shell, as far as a page can show it.
-func quote(s string) string {
-	if bareWord.MatchString(s) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	return escape(record.JoinWords(record.MaskArgs(argv)))
 }
