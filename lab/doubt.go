@@ -30,7 +30,7 @@ type circumstances struct {
 // nil. Those that make a cell useless come first.
 var doubtRules = []func(record.Cell, circumstances) *record.Doubt{
 	impossibleThroughput, impossibleCalls, impossibleMean, impossibleSlots,
-	fewerConnections, errorsSeen, restarted, resumed, notSteady, jitBusy, notQuiet,
+	fewerConnections, stuck, errorsSeen, restarted, resumed, notSteady, jitBusy, notQuiet,
 	engineSaturated, engineLate, downstreamRejected, downstreamSaturated, downstreamLate, waitsForCPU, calibrationDrift, machineSpeed, machineBusy,
 	renewed, retried, heavyTail, thinP99,
 }

@@ -25,6 +25,18 @@ func fewerConnections(c record.Cell, _ circumstances) *record.Doubt {
 		Remedy:   "raise the SUT's connection and backlog limits, or lower the rung"}
 }
 
+// stuck connections are missing in a closed loop, so that it makes less load than
+// its rung says, until their requests time out.
+func stuck(c record.Cell, _ circumstances) *record.Doubt {
+	n := c.Load.Connections.Stuck
+	if n == nil || *n == 0 {
+		return nil
+	}
+	return &record.Doubt{Kind: "stuck-connections", Threshold: "a connection that has answered goes on answering",
+		Evidence: fmt.Sprintf("%d times one gave not a byte for its next request until the time limit; the mean answer took %.4g ms", *n, meanMS(c)),
+		Remedy:   "ask whether the SUT still reads them (Recv-Q of `ss -tn`): Reactor Netty before 1.3.8 can stop when paths that answer at once are mixed with others"}
+}
+
 func errorsSeen(c record.Cell, _ circumstances) *record.Doubt {
 	r := c.Load.Requests
 	bad := failures(c)

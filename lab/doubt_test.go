@@ -60,6 +60,8 @@ func TestDoubts(t *testing.T) {
 		{"slots that were lost", func(c *cell, _ *about) { c.Load.SlotSeconds = ptr(39_560.0) }, "impossible"},
 		{"slots within 1 %", func(c *cell, _ *about) { c.Load.SlotSeconds = ptr(39_640.0) }, ""},
 		{"silent connections", func(c *cell, _ *about) { c.Load.Connections.Answered = 999 }, "fewer-connections"},
+		{"no stuck connection", func(c *cell, _ *about) { c.Load.Connections.Stuck = ptr(int64(0)) }, ""},
+		{"stuck connections", func(c *cell, _ *about) { c.Load.Connections.Stuck = ptr(int64(1)) }, "stuck-connections"},
 		{"0.1 % errors", func(c *cell, _ *about) { c.Load.Requests.Non2xx = 396 }, ""},
 		{"more errors", func(c *cell, _ *about) { c.Load.Requests.Errors.Reset = 400 }, "errors"},
 		{"JVM restarted", func(c *cell, _ *about) {
@@ -97,6 +99,8 @@ func TestDoubts(t *testing.T) {
 		}, ""},
 		{"a single window before", func(c *cell, a *about) { a.instrument = []float64{instrumentUS(*c) / 2} }, ""},
 		{"strangers", func(c *cell, _ *about) { c.Machine.StrangersS = ptr(4.1) }, "machine-busy"},
+		{"a full machine, nobody knows whose", func(c *cell, _ *about) { c.Machine.StrangersS, c.Machine.BusyS = nil, ptr(73.0) }, "machine-busy"},
+		{"… not quite full", func(c *cell, _ *about) { c.Machine.StrangersS, c.Machine.BusyS = nil, ptr(71.0) }, ""},
 		{"… that may be the SUT", func(c *cell, a *about) { c.Machine.StrangersS, a.foreign = ptr(40.0), true }, ""},
 		{"steal", func(c *cell, _ *about) { c.Machine.StealS = ptr(0.9) }, "machine-busy"},
 		{"throttled", func(c *cell, _ *about) { c.Machine.ThrottledS = ptr(0.5) }, "machine-busy"},

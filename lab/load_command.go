@@ -193,6 +193,9 @@ func completeResult(r *record.LoadResult, raw map[string]any, rung record.Rung) 
 	if r.Connections.OpenedInWindow == nil {
 		unavailable["load.connections.opened_in_window"] = silent
 	}
+	if connections, _ := raw["connections"].(map[string]any); connections["stuck"] == nil {
+		unavailable["load.connections.stuck"] = silent
+	}
 	latency, _ := raw["latency_ms"].(map[string]any)
 	for _, key := range []string{"min", "stddev", "p75", "p90", "p95", "p999"} {
 		if latency[key] == nil {

@@ -28,7 +28,7 @@ type evidence struct {
 // latencies show, then CPUs: a busy machine is no reason for a plateau.
 var verdictRules = []func(*figures) *record.Verdict{
 	outOfMemory, thrashing, localPorts, downstreamConnections, blockedLoop, connectionCap, acceptQueue,
-	downstreamFaults, downstreamCloses, manyErrors, collecting,
+	downstreamFaults, downstreamCloses, stuckConnections, manyErrors, collecting,
 	databaseCPU, databasePool, databaseWorkers,
 	declaredPool, heldThreads, downstreamSlow, clientLimited, hiddenPool, oneAtATime, delayedACK,
 	engineBusy, engineStarved, ownCPU, hotThread, machineCPU, downstreamStarved, sutWaits,

@@ -153,6 +153,25 @@ func downstreamFaults(f *figures) *record.Verdict {
 		Evidence: fmt.Sprintf("faults of the downstream: %v, %d connections over its limit", d.Faults, d.Connections.Closed["max_conns"])}
 }
 
+// stuckConnections: the SUT has lost connections, and a closed loop does without
+// them until their requests time out. Whether it has them still, or the downstream
+// has, its gauge tells.
+func stuckConnections(f *figures) *record.Verdict {
+	stuck, r := f.cell.Load.Connections.Stuck, f.cell.Load.Requests
+	if stuck == nil || *stuck == 0 || !f.closed() || r.Non2xx+r.Errors.Total() > 2*r.Errors.Timeout {
+		return nil
+	}
+	answering := f.ok * f.latency
+	lost := 1 - answering/f.n
+	if lost < 2*manyBad || f.flight > f.ok*f.served+0.5*lost*f.n {
+		return nil
+	}
+	return &record.Verdict{Kind: record.VerdictErrors, Sure: f.flight > 0 && lost >= 0.3,
+		Text: fmt.Sprintf("the SUT leaves connections without an answer: %d times one that had answered gave not a byte for its next request until the time limit. By Little's law %s/s × %s s = %s connections are being answered, so %s of %s wait in vain.",
+			*stuck, number(f.ok), number3(f.latency), number3(answering), number3(f.n-answering), number(f.n)),
+		Evidence: strings.TrimPrefix(fmt.Sprintf("%s; %d timeouts in the window, %d in flight at its end", f.gauge(), r.Errors.Timeout, r.InFlight), "; ")}
+}
+
 // manyErrors: so many requests fail that throughput means little.
 func manyErrors(f *figures) *record.Verdict {
 	if f.bad < manyBad {

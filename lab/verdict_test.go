@@ -183,6 +183,19 @@ func TestVerdicts(t *testing.T) {
 		{"timeouts are what overload ends in", scene{n: 100, x: 800, delay: 0.1, peaks: peaks(90, 95), change: func(c *record.Cell, _ *evidence) {
 			c.Load.Requests.Errors.Timeout = 2000
 		}}, record.VerdictErrors, false, ""},
+		{"connections that the SUT does not read", scene{n: 100, x: 500, delay: 0.1, peaks: peaks(60, 50), change: func(c *record.Cell, _ *evidence) {
+			c.Load.Connections.Stuck, c.Load.Requests.Errors.Timeout, c.Load.Requests.InFlight, c.Load.LatencyMS.Mean = at(int64(50)), 10, 90, 100
+		}}, record.VerdictErrors, true, "the SUT leaves connections without an answer: 50 times one that had answered gave not a byte for its next request until the time limit. By Little's law 500/s × 0.1 s = 50 connections are being answered, so 50 of 100 wait in vain."},
+		{"… few of them", scene{n: 100, x: 980, delay: 0.1, peaks: peaks(98, 98), change: func(c *record.Cell, _ *evidence) {
+			c.Load.Connections.Stuck, c.Load.LatencyMS.Mean = at(int64(2)), 100
+		}}, record.VerdictClientLimited, true, ""},
+		{"… that are with the downstream", scene{n: 100, x: 500, delay: 0.1, mean: 100, peaks: peaks(100, 100), change: func(c *record.Cell, _ *evidence) {
+			c.Load.Connections.Stuck, c.Load.Requests.Errors.Timeout, c.Load.LatencyMS.Mean = at(int64(50)), 500, 100
+		}}, record.VerdictErrors, false, "errors: 500 of 5500 outcomes"},
+		{"a full machine whose users are not known", scene{n: 100, x: 68, delay: 0.1, peaks: peaks(50, 40), change: func(c *record.Cell, about *evidence) {
+			c.Machine.StrangersS, c.Machine.BusyS = nil, at(39.0)
+			clear(c.Probes)
+		}}, record.VerdictCPU, false, "the machine's CPUs are used up: 3.9 of 4 cores are busy; who has them is not known."},
 		{"few errors", scene{n: 100, x: 985, delay: 0.1, peaks: peaks(100, 100), change: func(c *record.Cell, _ *evidence) { c.Load.Requests.Non2xx = 400 }}, record.VerdictClientLimited, true, ""},
 		{"the downstream's faults", scene{n: 100, x: 800, delay: 0.1, peaks: peaks(90, 95), change: func(c *record.Cell, _ *evidence) {
 			c.Load.Requests.Non2xx = 2000

@@ -24,6 +24,7 @@ type counts struct {
 // targetCounts is the share of one target.
 type targetCounts struct {
 	ok, non2xx, errors int64
+	unheard            int64 // of the errors: see [slot.unheard]
 	latency            histogram
 }
 
@@ -70,6 +71,7 @@ func (c *counts) merge(other *counts) {
 		t.ok += o.ok
 		t.non2xx += o.non2xx
 		t.errors += o.errors
+		t.unheard += o.unheard
 		t.latency.merge(&o.latency)
 	}
 	c.fromSend.merge(&other.fromSend)

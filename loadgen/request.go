@@ -147,6 +147,9 @@ func (w *worker) fail(s *slot, now clock.Time, class errorClass) {
 	w.outcome(now)
 	w.cur.errors[class]++
 	w.cur.targets[s.target].errors++
+	if class == errTimeout && s.unheard() {
+		w.cur.targets[s.target].unheard++
+	}
 	w.drop(s)
 	if !s.answered { // no latency to spread the first sends over will come of it
 		w.spread.measured(w, spreadGuess, now)
@@ -170,7 +173,7 @@ func (w *worker) fail(s *slot, now clock.Time, class errorClass) {
 // one that the server had closed between requests, so that the request merely
 // crossed the FIN. Clients send such a request again (RFC 9112 9.3.1).
 func (w *worker) stale(s *slot, now clock.Time) bool {
-	return s.answers > 0 && !s.resp.Started() && !s.retried && w.job.retryable &&
+	return s.unheard() && !s.retried && w.job.retryable &&
 		now.Sub(s.sent) < staleWithin && w.phase != phaseAfter
 }
 

@@ -52,8 +52,13 @@ type Connections struct {
 	ClosedByServer int64 `json:"closed_by_server"`
 	// Retried counts, in the window, requests that met such an end on their way
 	// and were sent again on a new connection, their clock running on.
-	Retried int64           `json:"retried"`
-	Failed  ConnectFailures `json:"failed"`
+	Retried int64 `json:"retried"`
+	// Stuck counts the connections that had answered and then gave not a byte for
+	// a request until its time limit, or until the run ended, when that is ten
+	// times as long as its target's p99 and a second at least: where everybody waits it
+	// is 0. Null when no answer tells how long one takes.
+	Stuck  *int64          `json:"stuck"`
+	Failed ConnectFailures `json:"failed"`
 }
 
 // ConnectFailures are connects that failed, by class. They are never requests.

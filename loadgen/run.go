@@ -53,13 +53,14 @@ type run struct {
 	seconds seconds
 
 	start, end  clock.Time // of everything before and in the window; end is the window's
+	stopped     clock.Time // when the loops were told to end
 	opened      clock.Time // the window; 0 if it never opened
 	phase       string     // as samples name it
 	atOpen      usage
 	atClose     usage
 	atStop      usage
 	interrupted bool
-	stuck       bool // -n: the server went away before all was sent
+	deserted    bool // -n: the server went away before all was sent
 }
 
 // Run makes the load that cfg describes and returns what the window says. It
@@ -146,6 +147,7 @@ func (r *run) launch() {
 
 // stop ends the loops; what they counted is the run's from here on.
 func (r *run) stop() error {
+	r.stopped = clock.Now()
 	for _, l := range r.loops {
 		l.Stop()
 	}

@@ -47,6 +47,10 @@ type slot struct {
 	dead         bool       // several connects in a row failed
 }
 
+// unheard says that a connection that had answered has not given a byte for the
+// request under way.
+func (s *slot) unheard() bool { return s.answers > 0 && !s.resp.Started() }
+
 // list is an intrusive queue of slots; a slot is in one list at most.
 type list struct {
 	head, tail *slot

@@ -184,11 +184,11 @@ func (r *run) awaitCount(ctx context.Context) {
 			outcomes, last = n, clock.Now()
 		}
 		if r.sum(establishedOf) == 0 && r.sum(hopelessOf) >= int64(r.job.cfg.Connections) {
-			r.stuck = true
+			r.deserted = true
 			return true
 		}
-		r.stuck = clock.Now().Sub(last) > time.Second && r.deadEnd()
-		return r.stuck
+		r.deserted = clock.Now().Sub(last) > time.Second && r.deadEnd()
+		return r.deserted
 	})
 }
 

@@ -28,7 +28,7 @@ func (r *run) result() *Result {
 		Mode:        "closed",
 		Started:     r.began().Wall(),
 		Seconds:     seconds,
-		Connections: r.connections(window),
+		Connections: r.connections(window, after),
 		Requests:    r.requests(window, after),
 		Status:      statuses(window),
 		BytesIn:     window.bytes,
@@ -90,11 +90,12 @@ func (r *run) length() float64 {
 	return max(to.Sub(from).Seconds(), 0)
 }
 
-func (r *run) connections(window *counts) Connections {
+func (r *run) connections(window, after *counts) Connections {
 	c := Connections{
 		Requested:      r.job.cfg.Connections,
 		ClosedByServer: window.closedByServer,
 		Retried:        window.retried,
+		Stuck:          r.stuck(window, after),
 	}
 	for _, w := range r.workers {
 		established, answered := w.established, w.answered

@@ -62,7 +62,7 @@ func (r *run) warnIncomplete(res *Result, warn func(string, ...any)) {
 		warn("interrupted: the window was closed after %.3g s", res.Seconds)
 	case res.Connections.Established == 0:
 		warn("unreachable: no connection to %s could be established", r.job.addr)
-	case r.stuck:
+	case r.deserted:
 		warn("unreachable: the server took no connection any more; %d of %d requests were sent", res.Requests.Sent, c.Requests)
 	}
 }
@@ -74,6 +74,9 @@ func (r *run) warnConnections(res *Result, warn func(string, ...any)) {
 	}
 	if r.opened > 0 && n.Established > 0 && n.Answered < n.Established && !r.countsFromStart() {
 		warn("connections: %d of %d never got an answer before the window", n.Requested-n.Answered, n.Requested)
+	}
+	if n.Stuck != nil && *n.Stuck > 0 {
+		warn("stuck: %d times a connection that had answered gave not a byte for its next request, long after others had their answers: ask whether the server still reads it (Recv-Q of `ss -tn`)", *n.Stuck)
 	}
 	if n.Failed.LocalPorts > 0 {
 		warn("local_ports: %d connects found no free local port: the limit is the client's (net.ipv4.ip_local_port_range, TIME_WAIT)", n.Failed.LocalPorts)

@@ -39,6 +39,7 @@ func TestWarnings(t *testing.T) {
 		"local_ports":        func(_ *run, res *Result, _ *counts) { res.Connections.Failed.LocalPorts = 1 },
 		"fd_limit":           func(_ *run, res *Result, _ *counts) { res.Connections.Failed.FDLimit = 1 },
 		"connections":        func(_ *run, res *Result, _ *counts) { res.Connections.Established = 9 },
+		"stuck":              func(_ *run, res *Result, _ *counts) { n := int64(1); res.Connections.Stuck = &n },
 		"syn_retry":          func(r *run, _ *Result, _ *counts) { r.workers = []*worker{{slowConnects: 1}} },
 		"few":                func(_ *run, res *Result, _ *counts) { res.Requests.OK = 99 },
 		"degraded":           func(_ *run, res *Result, _ *counts) { res.Requests.Non2xx = 11 },
