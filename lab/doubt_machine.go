@@ -10,6 +10,7 @@ import (
 // Shares of the machine that are too much for others to have taken.
 const (
 	strangersShare = 0.05 // of all cores
+	fullShare      = 0.9  // of all cores, where it is not known whose they were
 	stealShare     = 0.01 // of all cores
 	throttledShare = 0.01 // of the time, on any core
 )
@@ -24,6 +25,9 @@ func machineBusy(c record.Cell, about circumstances) *record.Doubt {
 	var busy []string
 	if s := m.StrangersS; s != nil && !about.foreign && *s > strangersShare*all {
 		busy = append(busy, fmt.Sprintf("processes that are no tier used %.2f cores", *s/m.Seconds))
+	}
+	if s := m.BusyS; s != nil && m.StrangersS == nil && !about.foreign && *s > fullShare*all {
+		busy = append(busy, fmt.Sprintf("%.2f of %d cores were busy, and how much of it were the tiers is not known", *s/m.Seconds, about.cores))
 	}
 	if s := m.StealS; s != nil && *s > stealShare*all {
 		busy = append(busy, fmt.Sprintf("the host of this virtual machine took %.2f cores away", *s/m.Seconds))

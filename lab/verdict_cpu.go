@@ -190,6 +190,10 @@ func micros(seconds float64) string { return number3(seconds*1e6) + " µs" }
 // machineCPU: all cores of the machine are busy, and the SUT would use more of
 // them; the verdict says who has them.
 func machineCPU(f *figures) *record.Verdict {
+	if m := f.cell.Machine; !f.sut.known && m != nil && m.BusyS != nil && m.Seconds > 0 && f.about.cores > 0 && *m.BusyS >= cpuFull*m.Seconds*float64(f.about.cores) {
+		return &record.Verdict{Kind: record.VerdictCPU, Evidence: fmt.Sprintf("machine %s of %d cores", number3(*m.BusyS/m.Seconds), f.about.cores),
+			Text: fmt.Sprintf("the machine's CPUs are used up: %s of %d cores are busy; who has them is not known.", number3(*m.BusyS/m.Seconds), f.about.cores)}
+	}
 	if !f.sut.known || !f.machineFull() || f.sut.demand() < cpuFull*f.sut.cpus {
 		return nil
 	}
