@@ -133,8 +133,7 @@ func startApp(t *testing.T, jdk JDK, app App, downstream string, args ...string)
 }
 
 // appClient fails a test whose app never answers, rather than wait for ever. It
-// opens a connection for each request: WebFlux has left a request unread that came
-// on a kept connection after one to /call.
+// opens a connection for each request: see TestWebfluxStopsReading.
 var appClient = &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 
 func get(t *testing.T, url string) (int, string) {
