@@ -27,7 +27,8 @@ import (
 // case then takes a path that is answered at once (/cpu, /hello, an error) after one
 // that is not (/call): load on a single path never meets it, and a mix of both is
 // left with connections that time out, which the load engine counts as stuck.
-// -Dreactor.netty.http.server.lastFlushWhenNoRead=true mends all but pipelining.
+// -Dreactor.netty.http.server.lastFlushWhenNoRead=true mends all but pipelining; Boot
+// 4.0.9 brings 1.3.8.
 //
 // Pipelining shows it every time. When Boot brings a version that is mended, this
 // test asks for the answer, and appClient may keep its connections.

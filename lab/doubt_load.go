@@ -34,7 +34,7 @@ func stuck(c record.Cell, _ circumstances) *record.Doubt {
 	}
 	return &record.Doubt{Kind: "stuck-connections", Threshold: "a connection that has answered goes on answering",
 		Evidence: fmt.Sprintf("%d times one gave not a byte for its next request until the time limit; the mean answer took %.4g ms", *n, meanMS(c)),
-		Remedy:   "ask whether the SUT still reads them (Recv-Q of `ss -tn`): Reactor Netty before 1.3.8 can stop when paths that answer at once are mixed with others"}
+		Remedy:   "ask whether the SUT still reads them (Recv-Q of `ss -tn`): Reactor Netty before 1.3.8, which Boot 4.0.9 brings, can stop when paths that answer at once are mixed with others"}
 }
 
 func errorsSeen(c record.Cell, _ circumstances) *record.Doubt {
