@@ -92,9 +92,9 @@ func (p *Plan) writePlaces(b *strings.Builder) {
 // hostText says how a host is reached.
 func hostText(h record.Host) string {
 	if h.SSH != "" {
-		return JoinWords(append(append([]string{"ssh"}, h.SSHOptions...), h.SSH))
+		return record.JoinWords(append(append([]string{"ssh"}, h.SSHOptions...), h.SSH))
 	}
-	return JoinWords(h.Command)
+	return record.JoinWords(h.Command)
 }
 
 // defaultHostDir is where programs and jars are kept on a host.

@@ -25,7 +25,7 @@ import (
 // that called the downstream and reaches a client before the server's loop has ended
 // the request, so the next request on the connection, sent at once, is queued. The
 // case then takes a path that is answered at once (/cpu, /hello, an error) after one
-// that is not (/call): load on a single path never meets it, and a mix of both is
+// that is not (/call): load on one path that succeeds never meets it, a mix of both is
 // left with connections that time out, which the load engine counts as stuck.
 // -Dreactor.netty.http.server.lastFlushWhenNoRead=true mends all but pipelining; Boot
 // 4.0.9 brings 1.3.8.
