@@ -315,7 +315,7 @@ func (w *window) finish(ctx context.Context, exceptions map[string]int64) {
 	c.Ceilings = w.f.ceilings(*c)
 	c.Doubts = doubts(*c, w.circumstances())
 	if c.Status == "ok" {
-		if reason := invalid(c.Load); reason != "" {
+		if reason := invalid(c.Load, w.waiting[0]); reason != "" {
 			c.Status, c.Reason = "failed", reason
 		}
 	}
@@ -387,8 +387,9 @@ func (w *window) joinExceptions(ctx context.Context, before map[string]int64) {
 	w.cell.Exceptions = after
 }
 
-// invalid says why a complete window does not count as measured.
-func invalid(l *record.LoadResult) string {
+// invalid says why a complete window does not count as measured; waiting is who
+// waited to be accepted when it opened.
+func invalid(l *record.LoadResult, waiting *record.AcceptQueues) string {
 	r, k := l.Requests, l.Connections
 	bad := r.Non2xx + r.Errors.Total()
 	switch {
@@ -399,7 +400,11 @@ func invalid(l *record.LoadResult) string {
 	case k.Established < k.Requested:
 		return fmt.Sprintf("only %d of %d connections were established", k.Established, k.Requested)
 	case k.Answered < k.Requested:
-		return fmt.Sprintf("only %d of %d connections got an answer before the window", k.Answered, k.Requested)
+		reason := fmt.Sprintf("only %d of %d connections got an answer before the window", k.Answered, k.Requested)
+		if waiting != nil && waiting.SUT != nil && *waiting.SUT > 0 {
+			reason += fmt.Sprintf(": the SUT had not accepted %d of them yet; give it longer (--warmup 60s) or threads that only accept", *waiting.SUT)
+		}
+		return reason
 	}
 	return ""
 }

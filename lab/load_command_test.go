@@ -16,7 +16,7 @@ func TestParseLoadResult(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r.Requests.OK != 500 || r.Requests.Sent != 500 || *r.ThroughputPerS != 250 || r.Mode != "closed" || r.Connections.Answered != 5 ||
-		r.LatencyMS.P99 != 20 || !math.IsNaN(r.LatencyMS.P75) || invalid(r) != "" {
+		r.LatencyMS.P99 != 20 || !math.IsNaN(r.LatencyMS.P75) || invalid(r, nil) != "" {
 		t.Errorf("%+v, %+v", r, r.LatencyMS)
 	}
 	for _, field := range []string{"load.latency_ms.p75", "load.latency_ms.min", "load.histogram", "load.connections"} {
@@ -51,7 +51,7 @@ bye
 		t.Fatal(err)
 	}
 	if r.Requests.Errors.Other != 6 || r.Requests.Sent != 100 || r.Mode != "open" || r.LatencyMS.P75 != 3 || unavailable["load.latency_ms.p75"] != "" ||
-		unavailable["load.connections"] != "" || !strings.HasPrefix(invalid(r), "only 9 of 10") {
+		unavailable["load.connections"] != "" || !strings.HasPrefix(invalid(r, nil), "only 9 of 10") {
 		t.Errorf("%+v, %v", r, unavailable)
 	}
 	ours := `{"event": "result", "at": 3, "seconds": 1, "requests": {"carried_in": 2, "sent": 9, "ok": 8, "errors": {"timeout": 1}, "in_flight": 2}, "latency_ms": {"mean": 2, "p50": 2, "p99": 4, "max": 6}}`
@@ -91,4 +91,19 @@ func FuzzParseLoadResult(f *testing.F) {
 			t.Errorf("%q: %+v", text, r)
 		}
 	})
+}
+
+// A server that is slow to accept is told from one that is slow to answer.
+func TestInvalidNamesTheAcceptQueue(t *testing.T) {
+	r := &record.LoadResult{}
+	r.Requests.OK = 10
+	r.Connections.Requested, r.Connections.Established, r.Connections.Answered = 10, 10, 4
+	for waiting, want := range map[int64]string{
+		0: "only 4 of 10 connections got an answer before the window",
+		5: "only 4 of 10 connections got an answer before the window: the SUT had not accepted 5 of them yet; give it longer (--warmup 60s) or threads that only accept",
+	} {
+		if got := invalid(r, &record.AcceptQueues{SUT: &waiting}); got != want {
+			t.Errorf("%d waiting: %s", waiting, got)
+		}
+	}
 }
