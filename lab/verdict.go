@@ -19,6 +19,8 @@ type evidence struct {
 	account *record.DownstreamStats
 	limits  record.Limits // declared, or told by the SUT; 0: none known
 	cores   int           // of the machine; 0: unknown
+	// carriers is how many platform threads carry the SUT's virtual ones; 0: none, or unknown.
+	carriers int
 	// cpus is how many CPUs each tier may use; 0 or absent: unknown.
 	cpus map[string]int
 }
@@ -30,7 +32,7 @@ var verdictRules = []func(*figures) *record.Verdict{
 	outOfMemory, thrashing, localPorts, downstreamConnections, blockedLoop, connectionCap, acceptQueue,
 	downstreamFaults, downstreamCloses, stuckConnections, manyErrors, collecting,
 	databaseCPU, databasePool, databaseWorkers,
-	declaredPool, heldThreads, downstreamSlow, clientLimited, hiddenPool, oneAtATime, delayedACK,
+	declaredPool, heldThreads, pinnedCarriers, downstreamSlow, clientLimited, hiddenPool, oneAtATime, delayedACK,
 	engineBusy, engineStarved, ownCPU, hotThread, machineCPU, downstreamStarved, sutWaits,
 }
 
@@ -206,8 +208,12 @@ func (f *figures) queue(limit float64) string {
 // unknown says what was looked at.
 func (f *figures) unknown() string {
 	if f.served > 0 {
-		return fmt.Sprintf("what holds it back is unknown. Of %s a request spends %s in the downstream and %s elsewhere, and nothing that the lab can see is used up.",
-			millis(f.latency), millis(f.served), millis(f.own()))
+		where := "in the downstream"
+		if f.cell.InFlight == nil {
+			where = "waiting, as declared," // there is no downstream
+		}
+		return fmt.Sprintf("what holds it back is unknown. Of %s a request spends %s %s and %s elsewhere, and nothing that the lab can see is used up.",
+			millis(f.latency), millis(f.served), where, millis(f.own()))
 	}
 	return "what holds it back is unknown: nothing that the lab can see is used up."
 }

@@ -74,6 +74,20 @@ func heldThreads(f *figures) *record.Verdict {
 		Text: fmt.Sprintf("%d worker threads are the limit. %s/s is %s%s.", l.Workers, number(f.ok), f.ratio(limit, "worker threads"), f.queue(limit))}
 }
 
+// pinnedCarriers: as many requests wait at once as there are threads that carry
+// virtual threads, while those would let any number wait. They do not let go of
+// their carriers: they are pinned (JEP 491 says when, and that JDK 24 ends most of it).
+func pinnedCarriers(f *figures) *record.Verdict {
+	carriers := float64(f.about.carriers)
+	waiting := f.ok * f.served
+	if carriers == 0 || carriers > 0.97*f.n || f.bad >= manyBad || !f.sutIdle() || math.Abs(waiting-carriers) > 0.05*carriers {
+		return nil
+	}
+	return &record.Verdict{Kind: record.VerdictWorkerThreads, Evidence: f.utilisation(), // not sure: a pool can be as small
+		Text: fmt.Sprintf("%s carrier threads are the limit: virtual threads wait without letting go of them (pinned, as within synchronized before JDK 24; --jfr shows where). %s/s is %s%s.",
+			number(carriers), number(f.ok), f.ratio(carriers, "carrier threads"), f.queue(carriers))}
+}
+
 // late is by how much a call of the downstream takes longer than its nominal delay.
 func (f *figures) late() float64 {
 	if f.about.calls == nil || *f.about.calls <= 0 || f.about.delay == 0 {

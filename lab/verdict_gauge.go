@@ -159,6 +159,9 @@ func (f *fork) evidence(c record.Cell, account *record.DownstreamStats) evidence
 		about.calls = &calls
 	}
 	about.calls = f.sut.InTurn(about.calls)
+	if n, err := strconv.Atoi(f.info["carriers"]); err == nil && f.info["server_virtual"] == "true" {
+		about.carriers = n
+	}
 	fs := probes.NewFS("/")
 	tiers := map[string]*tier{record.TierSUT: f.app, record.TierDownstream: f.down}
 	if f.db != nil {

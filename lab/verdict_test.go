@@ -77,6 +77,10 @@ func (c cpu) window() *probes.Window {
 		Threads: &probes.LivePeak{Live: 9, Peak: 9}}
 }
 
+func carriers(n int) func(*record.Cell, *evidence) {
+	return func(_ *record.Cell, about *evidence) { about.carriers = n }
+}
+
 func peaks(n ...int64) []int64 { return n }
 
 func TestVerdicts(t *testing.T) {
@@ -98,6 +102,11 @@ func TestVerdicts(t *testing.T) {
 			record.VerdictWorkerThreads, false, "3720/s is 93 % of 200 worker threads ÷ 0.05 s = 4000/s; by Little's law 400 = 3720/s × 0.108 s, so about 200 requests wait in a queue."},
 		{"a sleep that all connections wait for", scene{n: 100, x: 1950, limits: record.Limits{Workers: 200, Held: record.Duration(50 * time.Millisecond)}},
 			record.VerdictClientLimited, true, "1950/s is 98 % of 100 connections ÷ 0.05 s = 2000/s; the SUT adds only 1.28 ms to the delay of 50 ms."},
+		{"virtual threads that hold their two carriers", scene{n: 100, x: 19.8, sut: cpu{cores: 0.03}, limits: record.Limits{Held: record.Duration(100 * time.Millisecond)}, change: carriers(2)},
+			record.VerdictWorkerThreads, false, "2 carrier threads are the limit: virtual threads wait without letting go of them (pinned, as within synchronized before JDK 24; --jfr shows where). 19.8/s is 99 % of 2 carrier threads ÷ 0.1 s = 20/s"},
+		{"the same while they call", scene{n: 100, x: 19.8, delay: 0.1, sut: cpu{cores: 0.03}, peaks: peaks(2, 2), change: carriers(2)}, record.VerdictWorkerThreads, false, "2 carrier threads are the limit"},
+		{"virtual threads that wait in numbers", scene{n: 100, x: 500, sut: cpu{cores: 0.3}, limits: record.Limits{Held: record.Duration(100 * time.Millisecond)}, change: carriers(2)},
+			record.VerdictUnknown, false, "100 ms waiting, as declared, and 100 ms elsewhere"},
 		{"workers reached for moments only", scene{n: 1000, x: 1500, delay: 0.1, peaks: peaks(150, 200), limits: workers}, record.VerdictUnknown, false, "567 ms elsewhere"},
 		{"more in flight than the declared workers", scene{n: 1000, x: 3000, delay: 0.1, peaks: peaks(300, 340), limits: workers}, record.VerdictUnknown, false, ""},
 		{"as many connections as workers", scene{n: 200, x: 1980, delay: 0.1, peaks: peaks(200, 200), limits: workers}, record.VerdictClientLimited, true, ""},
