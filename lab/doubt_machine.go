@@ -11,7 +11,7 @@ import (
 const (
 	strangersShare = 0.05 // of all cores
 	fullShare      = 0.9  // of all cores, where it is not known whose they were
-	stealShare     = 0.01 // of all cores
+	stealShare     = 0.02 // of all cores
 	throttledShare = 0.01 // of the time, on any core
 )
 
@@ -38,6 +38,6 @@ func machineBusy(c record.Cell, about circumstances) *record.Doubt {
 	if busy == nil {
 		return nil
 	}
-	return &record.Doubt{Kind: record.DoubtMachineBusy, Threshold: "others use below 5 % of the cores, the host takes below 1 %, no quota bites",
+	return &record.Doubt{Kind: record.DoubtMachineBusy, Threshold: "others use below 5 % of the cores, the host takes below 2 %, no quota bites",
 		Evidence: strings.Join(busy, "; "), Remedy: "stop what else runs here (`loomlab doctor` looks for it), or use a machine of your own"}
 }
