@@ -102,7 +102,7 @@ func TestDoubts(t *testing.T) {
 		{"a full machine, nobody knows whose", func(c *cell, _ *about) { c.Machine.StrangersS, c.Machine.BusyS = nil, ptr(73.0) }, "machine-busy"},
 		{"… not quite full", func(c *cell, _ *about) { c.Machine.StrangersS, c.Machine.BusyS = nil, ptr(71.0) }, ""},
 		{"… that may be the SUT", func(c *cell, a *about) { c.Machine.StrangersS, a.foreign = ptr(40.0), true }, ""},
-		{"steal", func(c *cell, _ *about) { c.Machine.StealS = ptr(0.9) }, "machine-busy"},
+		{"steal", func(c *cell, _ *about) { c.Machine.StealS = ptr(4.0) }, "machine-busy"},
 		{"throttled", func(c *cell, _ *about) { c.Machine.ThrottledS = ptr(0.5) }, "machine-busy"},
 		{"every connection renewed, quickly", func(c *cell, _ *about) { c.Load.Connections.OpenedInWindow = ptr(int64(4000)) }, ""},
 		{"reconnecting takes 4 % of the time", func(c *cell, _ *about) {
