@@ -45,6 +45,9 @@ func (f *fork) tools() (t jvmTools, reason string) {
 		}
 	}
 	if home == "" {
+		home = homeOf(t.pid)
+	}
+	if home == "" {
 		return t, "the home of the JVM's JDK is not known"
 	}
 	t.jcmd = filepath.Join(home, "bin", "jcmd")
@@ -55,6 +58,15 @@ func (f *fork) tools() (t jvmTools, reason string) {
 		t.jfr = jfr
 	}
 	return t, ""
+}
+
+// homeOf is the JDK whose java a process runs, or "" where the system does not tell.
+func homeOf(pid int) string {
+	java, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+	if err != nil || filepath.Base(java) != "java" {
+		return ""
+	}
+	return filepath.Dir(filepath.Dir(java))
 }
 
 // javaPID is the SUT's first process if its command is java, else 0.

@@ -19,7 +19,7 @@ func TestRunWithoutTheToolsOfAJDK(t *testing.T) {
 	t.Run("no JVM", func(t *testing.T) {
 		t.Parallel()
 		sut := loomlabProgram(t) + " standin --listen 127.0.0.1:{{port}} --downstream {{downstream}} --model goroutines"
-		withoutTools(t, sut, map[string]string{"memory": "no JVM", "recording": "no JVM", "heap": "no JVM"})
+		withoutTools(t, sut, "/call", map[string]string{"memory": "no JVM", "recording": "no JVM", "heap": "no JVM"})
 	})
 	skip := t.Skipf
 	if os.Getenv("LOOMLAB_REQUIRE_JDK") == "1" {
@@ -33,19 +33,19 @@ func TestRunWithoutTheToolsOfAJDK(t *testing.T) {
 	server := " -m jdk.httpserver -b 127.0.0.1 -p {{port}} -d " + t.TempDir()
 	t.Run("no performance counters", func(t *testing.T) {
 		t.Parallel()
-		withoutTools(t, compiler.Java+" -XX:-UsePerfData -XX:NativeMemoryTracking=summary"+server, map[string]string{"heap": "perf"})
+		withoutTools(t, compiler.Java+" -XX:-UsePerfData -XX:NativeMemoryTracking=summary"+server, "/", map[string]string{"heap": "perf"})
 	})
 	t.Run("no jcmd", func(t *testing.T) {
 		t.Parallel()
-		withoutTools(t, smallJRE(t, compiler)+server, map[string]string{"memory": "no jcmd in", "recording": "no jcmd in"})
+		withoutTools(t, smallJRE(t, compiler)+server, "/", map[string]string{"memory": "no jcmd in", "recording": "no jcmd in"})
 	})
 }
 
-// withoutTools runs a SUT with all that looks inside it, and wants of what cannot
+// withoutTools runs a SUT, asked for path, with all that looks inside it, and wants of what cannot
 // the reasons, by name; of what is not named, figures.
-func withoutTools(t *testing.T, sut string, reasons map[string]string) {
+func withoutTools(t *testing.T, sut, path string, reasons map[string]string) {
 	t.Helper()
-	p := startRun(t, "article", "--sut", "x="+sut, "--path", "/", "--connections", "4", "--memory", "--jfr")
+	p := startRun(t, "article", "--sut", "x="+sut, "--path", path, "--connections", "4", "--memory", "--jfr")
 	status := p.end(2 * time.Minute)
 	doc := p.document()
 	if status != exitOK || statuses(doc.Cells) != "ok" || len(doc.Run.Recordings) != 1 {

@@ -43,7 +43,8 @@ func TestSavedRuns(t *testing.T) {
 				if err := json.Unmarshal([]byte(stdout), &now); err != nil {
 					t.Fatal(err)
 				}
-				if got, want := outcomes(now.Run.Claims), outcomes(before.Run.Claims); !slices.Equal(got, want) {
+				got, want := outcomes(now.Run.Claims), outcomes(before.Run.Claims)
+				if before.Run.Claims != nil && before.Run.Experiment.Claims != nil && !slices.Equal(got, want) { // older ones were not judged, or kept without the expressions
 					t.Errorf("claims\n%s\nwere\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 				}
 			}
