@@ -89,9 +89,7 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 	}
 	for _, command := range app.Commands {
 		command.HideHelpCommand = true // `loomlab run help` would ask for an experiment of that name
-		if command.OnUsageError == nil {
-			command.OnUsageError = usageError
-		}
+		command.OnUsageError = usageError
 	}
 	return app
 }
@@ -150,7 +148,10 @@ func flagsFirst(app *cli.App, args []string) []string {
 			return []string{"help", command.Name} // whatever else stands there
 		}
 		flags = append(flags, arg)
-		if f := flagNamed(command, name); f != nil && takesValue(f) && i+1 < len(args) {
+		if f := flagNamed(command, name); f != nil && takesValue(f) {
+			if i+1 == len(args) {
+				return flags // it would take an argument for its value
+			}
 			i++
 			flags = append(flags, args[i])
 		}

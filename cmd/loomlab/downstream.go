@@ -55,9 +55,7 @@ func downstreamCommand() *cli.Command {
 			&cli.DurationFlag{Name: "coalesce", Value: downstream.DefaultCoalesce, Usage: "oversleep the first due answer by so much, so that one wake-up serves several; 0 is not at all"},
 			&cli.BoolFlag{Name: "json", Usage: "print the account as JSON lines: ready, stats once a second, exit"},
 		},
-		HideHelpCommand: true,
-		OnUsageError:    func(_ *cli.Context, err error, _ bool) error { return err },
-		Action:          runDownstream,
+		Action: runDownstream,
 	}
 }
 

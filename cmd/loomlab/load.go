@@ -38,10 +38,8 @@ func loadCommand() *cli.Command {
 			"  1  nothing succeeded, or fewer connections than asked\n" +
 			"  2  usage\n" +
 			"  130, 143  ended by SIGINT or SIGTERM, with the result so far",
-		HideHelpCommand: true,
-		OnUsageError:    func(_ *cli.Context, err error, _ bool) error { return usagef("load: %w", err) },
-		Flags:           loadFlags(),
-		Action:          runLoad,
+		Flags:  loadFlags(),
+		Action: runLoad,
 	}
 }
 
