@@ -47,6 +47,10 @@ type Options struct {
 // quickTime is the length of windows and warm-ups under --quick.
 const quickTime = record.Duration(3 * time.Second)
 
+// quickStandinWarmup is the warm-up of stand-ins under --quick: they are compiled
+// already, and the first table shall come within a minute.
+const quickStandinWarmup = record.Duration(time.Second)
+
 // ParseConnections reads a ladder such as "100,1000". Its order is kept.
 func ParseConnections(text string) ([]int, error) {
 	var ladder []int
@@ -168,7 +172,11 @@ func loads(e *record.Experiment) []*record.Load {
 func (o *Options) applyLoad(l *record.Load) {
 	if o.Quick {
 		l.Rounds, l.Duration, l.Requests = 1, quickTime, 0
-		l.Warmup = record.Warmup{Min: quickTime, Max: quickTime}
+		warmup := quickTime
+		if o.Standins {
+			warmup = quickStandinWarmup
+		}
+		l.Warmup = record.Warmup{Min: warmup, Max: warmup}
 		l.Connections = l.Connections[:min(2, len(l.Connections))]
 		l.Rate = l.Rate[:min(2, len(l.Rate))]
 	}

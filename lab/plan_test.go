@@ -336,6 +336,14 @@ func TestWarmupByCount(t *testing.T) {
 	if plan, err = NewPlan(exp, Options{Quick: true}, Facts{}); err != nil || plan.Experiment.Load.Warmup != (record.Warmup{Min: quickTime, Max: quickTime}) {
 		t.Errorf("with --quick: %+v, %v", plan.Experiment.Load.Warmup, err)
 	}
+	article, err := Builtin(DefaultExperiment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err = NewPlan(article, Options{Quick: true, Standins: true}, Facts{})
+	if err != nil || plan.Experiment.Load.Warmup.Max != quickStandinWarmup || plan.Estimate.Min > time.Minute {
+		t.Errorf("--quick --standins takes more than a minute: %v, %+v", err, plan)
+	}
 }
 
 // TestPlacesOfASUT holds that --place has the last word.

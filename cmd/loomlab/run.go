@@ -73,7 +73,7 @@ func runCommand() *cli.Command {
 			&cli.StringFlag{Name: "hosts", Usage: "`FILE` with the hosts that --place names, in YAML as under hosts: of an experiment"},
 			&cli.StringFlag{Name: "postgres", Usage: "your own database in place of the one that the lab starts, " + lab.DSNForm + " as `DSN` (the password may come from PGPASSWORD); the lab makes the schema loomlab there, and leaves it"},
 			&cli.BoolFlag{Name: "equal-rate", Usage: "end with an open-loop window of each SUT at 70 % of the weakest one's rate, where tails can be compared (default: with several forks)"},
-			&cli.BoolFlag{Name: "quick", Usage: "one round, windows and warm-ups of 3 s, the first two rungs"},
+			&cli.BoolFlag{Name: "quick", Usage: "one round, windows and warm-ups of 3 s (of stand-ins 1 s), the first two rungs"},
 			&cli.StringFlag{Name: "scale", Usage: "multiply numbers of requests by a `FACTOR` such as 1/50; windows of time stay as they are"},
 			&cli.BoolFlag{Name: "check", Usage: "exit with 3 when a claim of the experiment is refuted"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "show the plan, the command lines and the time it takes; start nothing"},
