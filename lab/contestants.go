@@ -68,7 +68,7 @@ func (o BuildOptions) takeContestant(sources, out string) error {
 		return err
 	}
 	if err := os.Rename(filepath.Join(sources, frameworksFolder, o.App, "target", built.folder), dir); err != nil {
-		return fmt.Errorf("Maven left no %s where it was expected: %w", o.App, err)
+		return fmt.Errorf("no %s where Maven was expected to leave it: %w", o.App, err)
 	}
 	if jar := o.App + ".jar"; built.launcher != jar {
 		return os.Rename(filepath.Join(dir, built.launcher), filepath.Join(dir, jar))

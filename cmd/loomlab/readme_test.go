@@ -53,9 +53,6 @@ func readmeCommands(t *testing.T, text string) (lines []string) {
 			}
 		}
 	}
-	if len(lines) == 0 {
-		t.Fatal("no ```sh block with a command")
-	}
 	return lines
 }
 
@@ -83,7 +80,11 @@ func TestReadme(t *testing.T) {
 			}
 			t.Chdir(t.TempDir()) // so that the experiment files of the page can be named by its commands
 			writeReadmeExperiments(t, string(text))
-			for _, line := range append(readmeCommands(t, string(text)), workflowCommands(string(text))...) {
+			lines := append(readmeCommands(t, string(text)), workflowCommands(string(text))...)
+			if len(lines) == 0 && filepath.Base(page) == "README.md" {
+				t.Fatal("no ```sh block with a command")
+			}
+			for _, line := range lines {
 				checkReadmeLine(t, line, string(makefile))
 			}
 		})
