@@ -28,6 +28,7 @@ func (l *lab) calibrate(ctx context.Context) error {
 	defer f.close()
 	f.plan, f.bare = &plan, true
 	err := f.openNetns()
+	f.watch.on(f.sites())
 	if err == nil {
 		err = f.startDownstream(ctx)
 	}

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -78,8 +79,8 @@ func (f *fork) measure(ctx context.Context, j job) record.Cell {
 	w.cell.Settle = f.settle(ctx)
 	exceptions := f.exceptions(ctx)
 	w.mapMemory(ctx, func(c *record.CellMemory, m *record.MemoryMap) { c.Before = m })
-	if f.appTree != nil {
-		_ = f.appTree.ResetPeak() // without it there is no peak, which PeakRSS then says
+	if f.tree != nil {
+		_ = f.tree.ResetPeak() // without it there is no peak, which PeakRSS then says
 	}
 	if ctx.Err() == nil {
 		w.run(ctx)
@@ -341,7 +342,7 @@ func (w *window) joinProbes() {
 	c := &w.cell
 	w.f.span = [2]float64{w.opened, w.closed}
 	c.Probes = w.f.watch.window(w.opened, w.closed)
-	c.Machine = w.f.watch.machineWindow(w.opened, w.closed, c.Probes)
+	w.joinMachines()
 	for _, p := range c.Probes {
 		if p.CPUS != nil && c.Load.Requests.OK > 0 {
 			us := *p.CPUS * 1e6 / float64(c.Load.Requests.OK)
@@ -356,6 +357,23 @@ func (w *window) joinProbes() {
 			sut.RSSBytes.Max = *w.peakRSS
 		}
 		sut.RSSBytes.Max = max(sut.RSSBytes.Max, sut.RSSBytes.End)
+	}
+}
+
+// joinMachines says what else went on where the tiers ran: on the SUT's machine,
+// and on the others.
+func (w *window) joinMachines() {
+	c := &w.cell
+	sut, _ := w.f.machineOf(record.TierSUT)
+	for host, m := range w.f.watch.machineWindows(w.opened, w.closed, c.Probes) {
+		if host == sut {
+			c.Machine = m
+			continue
+		}
+		if c.Machines == nil {
+			c.Machines = map[string]*record.MachineWindow{}
+		}
+		c.Machines[cmp.Or(host, localHost)] = m
 	}
 }
 
@@ -479,19 +497,22 @@ func (f *fork) downstreamStats() *record.DownstreamStats {
 	if err := f.downProber.getJSON(context.Background(), "/lab/stats", &s); err != nil {
 		return nil
 	}
+	if f.down.away != nil {
+		s.At = f.down.away.site.clock.here(s.At)
+	}
 	return &s
 }
 
 // getJSON decodes the answer to a GET of path.
 func (p *prober) getJSON(ctx context.Context, path string, into any) error {
-	status, body, err := p.get(ctx, path, readyAttempt)
+	a, err := p.get(ctx, path, readyAttempt)
 	if err != nil {
 		return err
 	}
-	if status != http.StatusOK {
-		return errors.New(http.StatusText(status))
+	if a.status != http.StatusOK {
+		return errors.New(http.StatusText(a.status))
 	}
-	return json.Unmarshal(body, into)
+	return json.Unmarshal(a.body, into)
 }
 
 func sleep(ctx context.Context, d time.Duration) {

@@ -10,7 +10,9 @@ import (
 type circumstances struct {
 	delay time.Duration // nominal delay of the downstream; 0: none, or it varies
 	calls *float64      // downstream calls per request, as declared; nil: unknown
-	cores int           // of the machine; 0: unknown
+	cores int           // of the SUT's machine; 0: unknown
+	// others are the cores of the other machines that tiers are on, by their names.
+	others map[string]int
 	// unseen is how many seconds of the window lie outside of the downstream's
 	// account, which is read a moment after each end of it.
 	unseen float64

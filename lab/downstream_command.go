@@ -4,10 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
 	"time"
+
+	"loomlab/lab/record"
 )
 
 // A downstream of somebody else's takes the place of ours where the experiment gives its
@@ -28,8 +31,10 @@ const (
 
 // startDownstreamCommand starts the downstream that takes the place of ours, waits until
 // it answers, and asks it alone.
-func (f *fork) startDownstreamCommand(ctx context.Context, port int) error {
-	argv, err := f.plan.DownstreamCommand(*f.sut, Placeholders{"address": loopbackAddress, "port": strconv.Itoa(port), "run_dir": f.lab.dir.Path()})
+func (f *fork) startDownstreamCommand(ctx context.Context, listen string, port int) error {
+	values := Placeholders{"address": listen, "port": strconv.Itoa(port), "run_dir": f.lab.dir.Path()}
+	maps.Copy(values, f.site(record.TierDownstream).placeholders(f.sut))
+	argv, err := f.plan.DownstreamCommand(*f.sut, values)
 	if err != nil {
 		return err
 	}
@@ -37,7 +42,7 @@ func (f *fork) startDownstreamCommand(ctx context.Context, port int) error {
 	if err != nil {
 		return err
 	}
-	f.down, f.downProber, f.mute = t, newProber(f.downURL).in(f.netns), true
+	f.down, f.downProber, f.mute = t, f.proberOf(record.TierDownstream, f.downURL), true
 	f.watch.sockets(f.sockets())
 	if _, err := f.watch.add(t); err != nil {
 		f.lab.observer.Warn(fmt.Sprintf("the downstream cannot be probed: %v", err))
@@ -45,7 +50,7 @@ func (f *fork) startDownstreamCommand(ctx context.Context, port int) error {
 	limit := time.Duration(f.sut.Downstream.Delay) + readyAttempt
 	began := time.Now()
 	for {
-		_, _, err := f.downProber.get(ctx, "/", limit)
+		_, err := f.downProber.get(ctx, "/", limit)
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
@@ -63,6 +68,9 @@ func (f *fork) startDownstreamCommand(ctx context.Context, port int) error {
 
 // solo is the median time of answers to requests that come one at a time.
 func solo(ctx context.Context, p *prober, limit time.Duration) (time.Duration, error) {
+	if p.site != nil {
+		return p.site.solo(ctx, p.base, limit)
+	}
 	transport := p.client.Transport.(*http.Transport).Clone()
 	transport.DisableKeepAlives = false
 	client := http.Client{Timeout: limit, Transport: transport}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"maps"
 	"math"
-	"os"
 	"strconv"
 	"time"
 
@@ -37,7 +36,8 @@ type fork struct {
 	traces     *traces           // in its log; nil where that is not ours
 	gcLog      *gcLog            // nil before the first window, and where there is none
 	heap       *probes.HeapRange // nil before it was asked for
-	appTree    *probes.Tree
+	tree       processTree       // of the SUT; nil where it cannot be probed
+	appTree    *probes.Tree      // the same where the SUT is on this machine; else nil
 	prober     *prober
 	port       int
 	url        string // of the SUT, without a path
@@ -71,6 +71,7 @@ func (l *lab) open(ctx context.Context, t turn) (*fork, error) {
 	l.observer.Phase(fmt.Sprintf("%s: starting", f.sut.Name))
 	l.finalFlags(ctx, f.sut) // now, while nothing runs; differingDefaults then finds them
 	err := f.openNetns()
+	f.watch.on(f.sites())
 	if err == nil {
 		err = f.startDownstream(ctx)
 	}
@@ -134,7 +135,7 @@ func (f *fork) launcher(tier string) Launcher {
 func (f *fork) sockets() probes.FS {
 	fs := probes.NewFS("/")
 	for _, t := range []*tier{f.app, f.down} {
-		if f.netns != nil && t != nil {
+		if f.netns != nil && t != nil && t.away == nil {
 			return fs.NetOf(t.pid)
 		}
 	}
@@ -146,25 +147,26 @@ func (f *fork) startDownstream(ctx context.Context) error {
 	if f.sut.Downstream == nil {
 		return nil
 	}
-	port, err := f.netns.freePort()
+	listen, reach, port, err := f.listen(ctx, record.TierDownstream)
 	if err != nil {
 		return err
 	}
-	f.downURL = "http://" + loopback(port)
+	f.downURL = "http://" + hostPort(reach, port)
 	if len(f.sut.Downstream.Command) > 0 {
-		return f.startDownstreamCommand(ctx, port)
+		return f.startDownstreamCommand(ctx, listen, port)
 	}
+	grpc := ""
 	if f.sut.Downstream.GRPCDelay != nil {
-		grpc, err := f.netns.freePort()
+		at, _, port, err := f.listen(ctx, record.TierDownstream)
 		if err != nil {
 			return err
 		}
-		f.downGRPC = loopback(grpc)
+		grpc, f.downGRPC = hostPort(at, port), hostPort(reach, port)
 	}
 	ready := make(chan struct{})
 	seen := false
 	t, err := start(f.lab.self, launch{
-		tier: "downstream", place: f.launcher("downstream"), argv: f.plan.DownstreamArgv(f.sut.Downstream, loopback(port), f.downGRPC), log: f.lab.log("downstream"),
+		tier: "downstream", place: f.launcher("downstream"), argv: f.plan.DownstreamArgv(f.sut.Downstream, hostPort(listen, port), grpc), log: f.lab.log("downstream"),
 		lines: func(line []byte) {
 			if !seen && bytes.Contains(line, []byte(`"ready"`)) {
 				seen = true
@@ -177,7 +179,7 @@ func (f *fork) startDownstream(ctx context.Context) error {
 		return err
 	}
 	f.down = t
-	f.downProber = newProber(f.downURL).in(f.netns)
+	f.downProber = f.proberOf(record.TierDownstream, f.downURL)
 	f.watch.sockets(f.sockets())
 	if _, err := f.watch.add(t); err != nil {
 		f.lab.observer.Warn(fmt.Sprintf("the downstream cannot be probed: %v", err))
@@ -208,12 +210,15 @@ func (f *fork) startSUT(ctx context.Context, begin *record.Start) error {
 	began := time.Now()
 	if f.sut.Kind == KindURL {
 		f.url = f.sut.URL
-	} else if err := f.launchSUT(begin); err != nil {
+	} else if err := f.launchSUT(ctx, begin); err != nil {
 		return err
 	}
-	f.prober = newProber(f.url).in(f.netns)
-	took, err := awaitReady(ctx, f.prober, f.sut.Ready, f.port, f.app, f.appTree, began)
+	f.prober = f.proberOf(record.TierSUT, f.url)
+	took, err := awaitReady(ctx, f.prober, f.sut.Ready, f.port, f.app, f.tree, began)
 	if err != nil {
+		return err
+	}
+	if err := f.paths(ctx); err != nil {
 		return err
 	}
 	if f.app != nil {
@@ -231,15 +236,17 @@ func (f *fork) startSUT(ctx context.Context, begin *record.Start) error {
 	return f.firstRequest(ctx, begin)
 }
 
-func (f *fork) launchSUT(begin *record.Start) error {
-	var err error
-	if f.port, err = f.netns.freePort(); err != nil {
+func (f *fork) launchSUT(ctx context.Context, begin *record.Start) error {
+	listen, reach, port, err := f.listen(ctx, record.TierSUT)
+	if err != nil {
 		return err
 	}
+	f.port = port
 	values := Placeholders{
-		"address": loopbackAddress, "port": strconv.Itoa(f.port), "downstream": f.downURL, "grpc": f.downGRPC, "run_dir": f.lab.dir.Path(), "apps": f.sut.Apps,
+		"address": listen, "port": strconv.Itoa(f.port), "downstream": f.downURL, "grpc": f.downGRPC, "run_dir": f.lab.dir.Path(), "apps": f.sut.Apps,
 	}
 	maps.Copy(values, f.db.values())
+	maps.Copy(values, f.site(record.TierSUT).placeholders(f.sut))
 	argv, env, err := f.sut.Argv(values)
 	if err == nil {
 		begin.Argv, begin.Env, err = f.sut.Argv(values.masked())
@@ -247,20 +254,22 @@ func (f *fork) launchSUT(begin *record.Start) error {
 	if err != nil {
 		return err
 	}
-	f.url = f.sut.BaseURL(loopback(f.port))
+	f.url = f.sut.BaseURL(hostPort(reach, f.port))
 	if f.sut.URL != "" { // a command that listens where it wants to
 		f.port = localPort(f.url)
-		if holder := f.netns.portHolder(f.port); holder != "" {
+		if holder := f.netns.portHolder(f.port); holder != "" && f.site(record.TierSUT) == nil {
 			return fmt.Errorf("port %d is in use by %s; end that one first", f.port, holder)
 		}
 	}
 	f.traces = &traces{}
 	log := io.MultiWriter(f.lab.log(f.sut.Name), f.traces)
-	f.app, err = start(f.lab.self, launch{tier: "sut", place: f.launcher("sut"), argv: argv, env: environ(env), log: log})
+	f.app, err = start(f.lab.self, launch{tier: "sut", place: f.launcher("sut"), argv: argv, add: assignments(env), log: log})
 	if err != nil {
 		return err
 	}
-	if f.appTree, err = f.watch.add(f.app); err != nil {
+	f.tree, err = f.watch.add(f.app)
+	f.appTree, _ = f.tree.(*probes.Tree)
+	if err != nil {
 		f.lab.observer.Warn(fmt.Sprintf("%s cannot be probed: %v", f.sut.Name, err))
 	}
 	f.watch.sockets(f.sockets())
@@ -269,17 +278,14 @@ func (f *fork) launchSUT(begin *record.Start) error {
 
 // firstRequest makes the one checked request, as the article does.
 func (f *fork) firstRequest(ctx context.Context, begin *record.Start) error {
-	sent := time.Now()
-	status, body, err := f.prober.get(ctx, f.sut.Path, time.Duration(f.load().Timeout))
+	got, err := f.prober.get(ctx, f.sut.Path, time.Duration(f.load().Timeout))
 	if err != nil {
 		return f.diedOr(fmt.Errorf("the first request to %s got no answer: %w", f.sut.Path, err))
 	}
-	if len(body) > 200 {
-		body = body[:200]
-	}
-	begin.FirstRequest = &record.FirstRequest{Status: status, Body: string(body), MS: float64(time.Since(sent).Microseconds()) / 1000}
-	if status < 200 || status > 299 {
-		return fmt.Errorf("GET %s answered %d, so there is nothing to measure: %s", f.sut.Path, status, excerpt(body))
+	body := got.body[:min(len(got.body), 200)]
+	begin.FirstRequest = &record.FirstRequest{Status: got.status, Body: string(body), MS: float64(got.took.Microseconds()) / 1000}
+	if got.status < 200 || got.status > 299 {
+		return fmt.Errorf("GET %s answered %d, so there is nothing to measure: %s", f.sut.Path, got.status, excerpt(body))
 	}
 	return nil
 }
@@ -325,10 +331,10 @@ func (f *fork) facts(ctx context.Context) map[string]string {
 
 // rss reads the SUT's memory from smaps_rollup, once: it stalls the process.
 func (f *fork) rss() *int64 {
-	if f.appTree == nil {
+	if f.tree == nil {
 		return nil
 	}
-	n, err := f.appTree.RSSNow()
+	n, err := f.tree.RSSNow()
 	if err != nil {
 		return nil
 	}
@@ -338,10 +344,10 @@ func (f *fork) rss() *int64 {
 // peakRSS is the SUT's largest memory since [probes.Tree.ResetPeak], which costs
 // a line of /proc and stalls nothing.
 func (f *fork) peakRSS() *int64 {
-	if f.appTree == nil {
+	if f.tree == nil {
 		return nil
 	}
-	n, err := f.appTree.PeakRSS()
+	n, err := f.tree.PeakRSS()
 	if err != nil || n == 0 {
 		return nil
 	}
@@ -383,13 +389,13 @@ func (t *tier) hasEnded() bool {
 	}
 }
 
-// environ is the orchestrator's environment with additions.
-func environ(add map[string]string) []string {
-	env := os.Environ()
-	for k, v := range add {
-		env = append(env, k+"="+v)
+// assignments are variables as an environment has them.
+func assignments(env map[string]string) []string {
+	var list []string
+	for k, v := range env {
+		list = append(list, k+"="+v)
 	}
-	return env
+	return list
 }
 
 // calls is how many downstream calls a request makes: declared, or measured in
@@ -429,8 +435,9 @@ func (f *fork) ceilings(c record.Cell) []record.Ceiling {
 
 // circumstances are those of every cell on this rung.
 func (f *fork) circumstances(j job) circumstances {
-	about := circumstances{calls: f.sut.Calls, cores: f.plan.Facts.Cores, foreign: f.sut.Kind == KindURL && !f.bare, unsteady: f.unsteady, resumed: f.resumed,
-		solo: f.soloP50, instrument: f.lab.costsBefore(j)}
+	_, cores := f.machineOf(record.TierSUT)
+	about := circumstances{calls: f.sut.Calls, cores: cores, foreign: f.sut.Kind == KindURL && !f.bare, unsteady: f.unsteady, resumed: f.resumed,
+		solo: f.soloP50, instrument: f.lab.costsBefore(j), others: f.otherMachines()}
 	if d := f.sut.Downstream; d != nil && d.Jitter == "" && len(d.Faults) == 0 {
 		about.delay = time.Duration(d.Delay)
 	}

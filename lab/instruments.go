@@ -13,6 +13,9 @@ import (
 // the SUT's own flags.
 func (p *Plan) instruments(s PlannedSUT) []string {
 	var flags []string
+	if p.launcher(&s.SUT, record.TierSUT).host != "" {
+		return nil // what they write would stay on the other machine
+	}
 	if p.Experiment.Memory {
 		flags = append(flags, nmtFlag)
 	}
@@ -33,7 +36,7 @@ func (p *Plan) instrumented(s *PlannedSUT) []string {
 	if filepath.Base(words[0]) == "java" {
 		return append(append(words[:1:1], p.instruments(*s)...), words[1:]...)
 	}
-	if p.Experiment.Memory {
+	if p.Experiment.Memory && p.launcher(&s.SUT, record.TierSUT).host == "" {
 		const variable = "JDK_JAVA_OPTIONS"
 		env := map[string]string{}
 		for key, value := range s.Env {

@@ -21,6 +21,7 @@ type Launcher struct {
 	cpus  string // list of CPUs, such as "0-1"; "": all of the machine
 	netns string // file of a network namespace; "": the lab's own
 	host  string // name of another machine, a key of the experiment's hosts; "": this one
+	site  *site  // the connection to host; nil before there is one
 }
 
 // LauncherGrammar explains launchers to users.
@@ -177,6 +178,9 @@ func (p *Plan) launchers(s *record.SUT, tier string) []Launcher {
 	if err != nil {
 		return []Launcher{{}} // no place: here. Wrong ones did not pass the checks.
 	}
+	for i := range l {
+		l[i].site = p.sites[l[i].host]
+	}
 	return l
 }
 
@@ -217,9 +221,6 @@ func (p *Plan) checkReach(s *PlannedSUT) error {
 
 // Startable says which place of the plan no tier can be started in yet.
 func (p *Plan) Startable() error {
-	if hosts := p.Hosts(); hosts != nil {
-		return fmt.Errorf("tiers on other machines (%s) can be planned and shown with --dry-run, and not yet started", strings.Join(hosts, ", "))
-	}
 	for i := range p.SUTs {
 		if l := p.launchers(&p.SUTs[i].SUT, record.TierLoad); len(l) > 1 {
 			return fmt.Errorf("a load in %d places can be planned and shown with --dry-run, and not yet started", len(l))

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -35,7 +36,9 @@ func (w *window) runCommand(ctx context.Context) {
 	if w.job.warm && !w.warmUp(ctx) {
 		return
 	}
-	argv, err := f.plan.LoadCommandArgv(*f.sut, f.url, w.job.Rung(), Placeholders{"run_dir": f.lab.dir.Path()})
+	values := Placeholders{"run_dir": f.lab.dir.Path()}
+	maps.Copy(values, f.site(record.TierLoad).placeholders(f.sut))
+	argv, err := f.plan.LoadCommandArgv(*f.sut, f.url, w.job.Rung(), values)
 	if err != nil {
 		w.fail("%v", err)
 		return

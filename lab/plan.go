@@ -65,6 +65,8 @@ type Plan struct {
 	Postgres *PlannedPostgres
 	Needs    Needs
 	Estimate Estimate
+
+	sites map[string]*site // the machines of Hosts once they are connected, by their names
 }
 
 // PlannedSUT is a SUT with its command line.
@@ -219,6 +221,9 @@ func (p *Plan) findJDK(s *PlannedSUT, opts Options) (why string, err error) {
 	if p.Facts.FindJDK == nil {
 		return "", nil
 	}
+	if p.launcher(&s.SUT, record.TierSUT).host != "" {
+		return p.findCompiler(s, asked), nil
+	}
 	s.JDKHome, err = p.Facts.FindJDK(asked)
 	switch {
 	case err == nil:
@@ -229,6 +234,22 @@ func (p *Plan) findJDK(s *PlannedSUT, opts Options) (why string, err error) {
 		return "", &lackingJDK{err}
 	}
 	return "", fmt.Errorf("%s: %w", s.Name, err)
+}
+
+// findCompiler looks for a JDK here that builds apps for a SUT on another machine,
+// whose own JDK is found there. Tiers that stay here run on this one.
+func (p *Plan) findCompiler(s *PlannedSUT, asked string) (why string) {
+	home, err := p.Facts.FindJDK(asked)
+	if err != nil {
+		home, err = p.Facts.FindJDK("")
+	}
+	if err != nil {
+		return err.Error()
+	}
+	if s.tiersMention("jdk") {
+		s.JDKHome = home
+	}
+	return ""
 }
 
 // placeLacks says why a SUT cannot have the place here that the experiment gives

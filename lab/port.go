@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"loomlab/probes"
@@ -31,18 +33,27 @@ func loopback(port int) string { return hostPort(loopbackAddress, port) }
 
 func hostPort(address string, port int) string { return net.JoinHostPort(address, strconv.Itoa(port)) }
 
+// anyAddress is every address of a machine.
+const anyAddress = "0.0.0.0"
+
 // freePort returns a loopback port that nobody listens on now.
-func freePort() (int, error) {
+func freePort() (int, error) { return freePortOn(loopbackAddress) }
+
+// freePortOn does it on an address of this machine.
+func freePortOn(address string) (int, error) {
 	for range 200 {
 		port := firstPort + rand.IntN(lastPort-firstPort)
-		l, err := net.Listen("tcp", loopback(port))
+		l, err := net.Listen("tcp", hostPort(address, port))
+		if errors.Is(err, syscall.EADDRNOTAVAIL) {
+			return 0, fmt.Errorf("no interface of this machine has the address %s", address)
+		}
 		if err != nil {
 			continue
 		}
 		l.Close()
 		return port, nil
 	}
-	return 0, fmt.Errorf("no free port on 127.0.0.1 between %d and %d", firstPort, lastPort)
+	return 0, fmt.Errorf("no free port on %s between %d and %d", address, firstPort, lastPort)
 }
 
 // localPort returns the port of an http URL whose host is loopback, and 0 for

@@ -59,7 +59,9 @@ func (f *fork) startDatabase(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("PostgreSQL: %w", err)
 	}
-	if db.tree, err = f.watch.add(db.tier); err != nil {
+	tree, err := f.watch.add(db.tier)
+	db.tree, _ = tree.(*probes.Tree)
+	if err != nil {
 		f.lab.observer.Warn(fmt.Sprintf("PostgreSQL cannot be probed: %v", err))
 	} else {
 		db.gauge = newBusyGauge(probes.NewFS("/"), db.tree)

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"loomlab/lab/record"
-	"loomlab/probes"
 )
 
 const (
@@ -28,6 +27,7 @@ const (
 type prober struct {
 	base   string // http://127.0.0.1:port
 	client *http.Client
+	site   *site // from where to ask; nil: from here
 }
 
 func newProber(base string) *prober {
@@ -40,20 +40,31 @@ func newProber(base string) *prober {
 }
 
 // get fetches a path; body is cut at 1 MiB. The error is one of connection or time.
-func (p *prober) get(ctx context.Context, path string, limit time.Duration) (status int, body []byte, err error) {
+func (p *prober) get(ctx context.Context, path string, limit time.Duration) (answer, error) {
+	if p.site != nil {
+		return p.site.get(ctx, p.base, path, limit)
+	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.base+path, nil)
 	if err != nil {
-		return 0, nil, err
+		return answer{}, err
 	}
+	sent := time.Now()
 	resp, err := p.client.Do(req)
 	if err != nil {
-		return 0, nil, err
+		return answer{}, err
 	}
 	defer resp.Body.Close()
-	body, err = io.ReadAll(io.LimitReader(resp.Body, 1<<20))
-	return resp.StatusCode, body, err
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	return answer{resp.StatusCode, body, time.Since(sent)}, err
+}
+
+// answer is what a question to a tier brought.
+type answer struct {
+	status int
+	body   []byte
+	took   time.Duration
 }
 
 // awaitReady polls the SUT until it answers twice in a row as ready asks, and
@@ -62,7 +73,7 @@ func (p *prober) get(ctx context.Context, path string, limit time.Duration) (sta
 // its port belongs to somebody else, or it keeps answering something else.
 // t and tree are nil for a SUT that runs already; then nobody listening is an
 // answer at once. Whose the port is cannot be told where port is 0.
-func awaitReady(ctx context.Context, p *prober, ready record.Ready, port int, t *tier, tree *probes.Tree, since time.Time) (time.Duration, error) {
+func awaitReady(ctx context.Context, p *prober, ready record.Ready, port int, t *tier, tree processTree, since time.Time) (time.Duration, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if t != nil {
@@ -84,7 +95,7 @@ func awaitReady(ctx context.Context, p *prober, ready record.Ready, port int, t 
 	wrong, last := 0, "it never listened"
 	for {
 		left := max(limit-time.Since(since), readyInterval)
-		status, body, err := p.get(ctx, ready.Path, min(readyPatience, left))
+		a, err := p.get(ctx, ready.Path, min(readyPatience, left))
 		if cause := context.Cause(ctx); cause != nil {
 			if errors.Is(cause, errEnded) {
 				return 0, fmt.Errorf("the SUT %s before it was ready%s", t.cause(), t.lastWords())
@@ -93,19 +104,19 @@ func awaitReady(ctx context.Context, p *prober, ready record.Ready, port int, t 
 		}
 		now := time.Now()
 		switch {
-		case err == nil && status == want:
+		case err == nil && a.status == want:
 			if !first.IsZero() {
 				return first.Sub(since), ownsPort(tree, port)
 			}
 			first = now
 		case err == nil:
 			first = time.Time{}
-			last = fmt.Sprintf("GET %s answered %d, not %d", ready.Path, status, want)
+			last = fmt.Sprintf("GET %s answered %d, not %d", ready.Path, a.status, want)
 			// 404 and 503 are how frameworks say "not yet".
-			if status == http.StatusNotFound || status == http.StatusServiceUnavailable {
+			if a.status == http.StatusNotFound || a.status == http.StatusServiceUnavailable {
 				wrong = 0
 			} else if wrong++; wrong == 5 {
-				return 0, fmt.Errorf("%s, five times in a row: %s", last, excerpt(body))
+				return 0, fmt.Errorf("%s, five times in a row: %s", last, excerpt(a.body))
 			}
 		default:
 			first = time.Time{}
@@ -140,7 +151,7 @@ func lastWordsOf(t *tier) string {
 
 // ownsPort fails when the socket that answered is not the child's: a stale
 // server would otherwise be measured in its place.
-func ownsPort(tree *probes.Tree, port int) error {
+func ownsPort(tree processTree, port int) error {
 	if tree == nil || port == 0 {
 		return nil
 	}
@@ -159,7 +170,7 @@ type elsewhereRule struct {
 	cpu   float64
 }
 
-func (r *elsewhereRule) check(tree *probes.Tree, now time.Time) error {
+func (r *elsewhereRule) check(tree processTree, now time.Time) error {
 	ports, err := tree.ListeningPorts()
 	if err != nil || len(ports) == 0 {
 		r.since = time.Time{}
@@ -194,14 +205,20 @@ func joinInts(n []int) string {
 }
 
 func notReady(err error) string {
-	var ne net.Error
 	switch {
-	case errors.Is(err, syscall.ECONNREFUSED):
+	case isRefused(err):
 		return "nothing listens on its port"
-	case errors.As(err, &ne) && ne.Timeout():
+	case isTimeout(err):
 		return "it accepts connections and does not answer"
 	}
 	return err.Error()
+}
+
+func isRefused(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }
+
+func isTimeout(err error) bool {
+	var ne net.Error
+	return errors.As(err, &ne) && ne.Timeout()
 }
 
 func excerpt(body []byte) string {

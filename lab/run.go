@@ -39,13 +39,13 @@ func Run(ctx context.Context, plan *Plan, dir *record.Dir, run record.Run, obser
 	defer func() { l.postgres.remove() }()
 	l.takeUp(plan.Before)
 	run.Status, run.Finished = "running", nil
-	run.Doubts = runDoubts(plan.Experiment)
+	run.Doubts, run.Hosts = runDoubts(plan.Experiment), plan.hostRuns()
 	if err := dir.WriteRun(run); err != nil {
 		return nil, err
 	}
 	err = errors.Join(l.calibrate(ctx), l.forks(ctx))
 	l.failed = l.failed || err != nil
-	l.run.Status = l.status(ctx)
+	l.run.Status, l.run.Hosts = l.status(ctx), plan.hostRuns()
 	finished := time.Now().UTC()
 	l.run.Finished = &finished
 	err = errors.Join(err, l.judgeClaims(), dir.WriteRun(*l.run))

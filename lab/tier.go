@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -24,7 +25,8 @@ const stopGrace = 5 * time.Second
 type launch struct {
 	tier  string   // "load", "sut", "downstream" or "postgres"
 	argv  []string // the tier's own command line
-	env   []string // its whole environment; nil is the orchestrator's
+	env   []string // its whole environment; nil is the orchestrator's, or the probe's of another machine
+	add   []string // to that environment
 	place Launcher // where it runs
 	log   io.Writer
 	lines func(line []byte) // called with each line of stdout; nil: stdout goes to log as stderr does
@@ -45,6 +47,18 @@ func (l launch) guardFlags() []string {
 	return flags
 }
 
+// environ is what the tier's environment is to be; nil is this process's own.
+func (l launch) environ() []string {
+	if len(l.add) == 0 {
+		return l.env
+	}
+	env := l.env
+	if env == nil {
+		env = os.Environ()
+	}
+	return append(slices.Clip(env), l.add...)
+}
+
 // tier is a running child behind its guard.
 type tier struct {
 	name  string
@@ -60,11 +74,20 @@ type tier struct {
 	exit     guardStatus // valid after done
 	lost     bool        // the guard died without a word; valid after done
 	tail     *tail
+
+	away   *awayTier // on another machine; then it has no guard here
+	broken error     // why nothing is known of it any more; valid after done
 }
 
 // start launches a tier behind `self guard`. It returns when the command is
 // running (not yet ready), or with one line that says why it could not start.
 func start(self string, l launch) (*tier, error) {
+	if l.place.site != nil {
+		return l.place.site.start(self, l)
+	}
+	if l.place.host != "" {
+		return nil, fmt.Errorf("there is no connection to %s", l.place.host)
+	}
 	lifelineR, lifelineW, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -79,13 +102,13 @@ func start(self string, l launch) (*tier, error) {
 	}
 	line := l.place.guarded(self, t.grace.String(), l.argv, l.guardFlags()...)
 	cmd := exec.Command(line[0], line[1:]...)
-	cmd.Env = l.env
+	cmd.Env = l.environ()
 	cmd.ExtraFiles = []*os.File{lifelineR, statusW}
 	// A group of its own: Ctrl-C at the terminal must reach the orchestrator first.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	// Descendants of a guard that was killed may hold the pipes open for ever.
 	cmd.WaitDelay = 2 * time.Second
-	log := &redactor{w: io.MultiWriter(l.log, t.tail), secrets: record.Secrets(l.env, l.argv)}
+	log := &redactor{w: io.MultiWriter(l.log, t.tail), secrets: record.Secrets(cmd.Env, l.argv)}
 	cmd.Stderr = log
 	cmd.Stdout = log
 	var lines *io.PipeWriter
@@ -161,6 +184,10 @@ func (t *tier) follow(status *os.File, started chan<- guardStatus) {
 
 // stop ends the tier and all its descendants and returns when nothing is left.
 func (t *tier) stop() {
+	if t.away != nil {
+		t.away.stop()
+		return
+	}
 	_, _ = t.lifeline.Write(orderlyStop) // an error: the guard has ended
 	defer t.lifeline.Close()             // not before all are gone: its end would cut the grace short
 	select {
@@ -181,6 +208,10 @@ func (t *tier) interrupt() {
 	select {
 	case <-t.done:
 	default:
+		if t.away != nil {
+			t.away.interrupt()
+			return
+		}
 		_ = syscall.Kill(t.pid, syscall.SIGINT)
 	}
 }
@@ -189,6 +220,8 @@ func (t *tier) interrupt() {
 func (t *tier) cause() string {
 	what := ""
 	switch {
+	case t.broken != nil:
+		what = "is out of reach: " + t.broken.Error()
 	case t.lost:
 		what = "lost its guard, which was killed"
 	case t.exit.Signal == "SIGKILL":

@@ -18,7 +18,9 @@ type evidence struct {
 	// account is the downstream's, over about the window; nil: none.
 	account *record.DownstreamStats
 	limits  record.Limits // declared, or told by the SUT; 0: none known
-	cores   int           // of the machine; 0: unknown
+	cores   int           // of the SUT's machine; 0: unknown
+	// away are the tiers on another machine than the SUT's.
+	away map[string]bool
 	// carriers is how many platform threads carry the SUT's virtual ones; 0: none, or unknown.
 	carriers int
 	// cpus is how many CPUs each tier may use; 0 or absent: unknown.
@@ -166,9 +168,15 @@ func (f *figures) sutFull() bool {
 	return f.sut.known && f.sut.cpus > 0 && f.sut.cores >= cpuFull*f.sut.cpus
 }
 
-// used is how many cores are busy.
+// used is how many cores of the SUT's machine are busy.
 func (f *figures) used() float64 {
-	return f.sut.cores + f.load.cores + f.down.cores + f.db.cores + f.others
+	used := f.sut.cores + f.others
+	for tier, t := range map[string]tierFigures{record.TierLoad: f.load, record.TierDownstream: f.down, record.TierPostgres: f.db} {
+		if !f.about.away[tier] {
+			used += t.cores
+		}
+	}
+	return used
 }
 
 // machineFull says that all cores of the machine are busy.

@@ -200,10 +200,11 @@ func machineCPU(f *figures) *record.Verdict {
 	all := float64(f.about.cores)
 	whose, most := "the SUT", f.sut.cores
 	for _, t := range []struct {
-		name  string
-		cores float64
-	}{{"the load engine", f.load.cores}, {"the downstream", f.down.cores}, {"PostgreSQL", f.db.cores}, {"others, who are no tier,", f.others}} {
-		if t.cores > most {
+		tier, name string
+		cores      float64
+	}{{record.TierLoad, "the load engine", f.load.cores}, {record.TierDownstream, "the downstream", f.down.cores},
+		{record.TierPostgres, "PostgreSQL", f.db.cores}, {"", "others, who are no tier,", f.others}} {
+		if t.cores > most && !f.about.away[t.tier] {
 			whose, most = t.name, t.cores
 		}
 	}

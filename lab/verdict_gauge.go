@@ -98,8 +98,7 @@ func (w *window) joinDownstream() {
 
 // acceptQueues counts who waits to be accepted by the SUT and the downstream now.
 func (f *fork) acceptQueues() *record.AcceptQueues {
-	fs := f.sockets()
-	read := func(base string) *int64 {
+	read := func(tier, base string) *int64 {
 		u, err := url.Parse(base)
 		if err != nil {
 			return nil
@@ -112,15 +111,15 @@ func (f *fork) acceptQueues() *record.AcceptQueues {
 		if err != nil {
 			return nil
 		}
-		n, err := fs.AcceptQueue(port)
+		n, err := f.acceptQueue(tier, port)
 		if err != nil {
 			return nil // a SUT elsewhere, or no Linux
 		}
 		return &n
 	}
-	q := &record.AcceptQueues{SUT: read(f.url)}
+	q := &record.AcceptQueues{SUT: read(record.TierSUT, f.url)}
 	if f.down != nil {
-		q.Downstream = read(f.downURL)
+		q.Downstream = read(record.TierDownstream, f.downURL)
 	}
 	if q.SUT == nil && q.Downstream == nil {
 		return nil
@@ -146,7 +145,14 @@ func lasting(a, b *record.AcceptQueues) *record.AcceptQueues {
 
 // evidence is what a verdict on a cell of this fork may rest on.
 func (f *fork) evidence(c record.Cell, account *record.DownstreamStats) evidence {
-	about := evidence{calls: f.calls(c), account: account, limits: f.knownLimits(), cores: f.plan.Facts.Cores, cpus: map[string]int{}}
+	about := evidence{calls: f.calls(c), account: account, limits: f.knownLimits(), cpus: map[string]int{}, away: map[string]bool{}}
+	sut, cores := f.machineOf(record.TierSUT)
+	about.cores = cores
+	for _, tier := range Tiers {
+		if host, cores := f.machineOf(tier); host != sut {
+			about.away[tier], about.cpus[tier] = true, cores
+		}
+	}
 	if d := f.sut.Downstream; d != nil {
 		about.delay, about.varied = time.Duration(d.Delay), d.Jitter != "" || len(d.Faults) > 0
 	}
@@ -162,7 +168,6 @@ func (f *fork) evidence(c record.Cell, account *record.DownstreamStats) evidence
 	if n, err := strconv.Atoi(f.info["carriers"]); err == nil && f.info["server_virtual"] == "true" {
 		about.carriers = n
 	}
-	fs := probes.NewFS("/")
 	tiers := map[string]*tier{record.TierSUT: f.app, record.TierDownstream: f.down}
 	if f.db != nil {
 		tiers[record.TierPostgres] = f.db.tier
@@ -171,8 +176,8 @@ func (f *fork) evidence(c record.Cell, account *record.DownstreamStats) evidence
 		if t == nil {
 			continue
 		}
-		if cpus, err := fs.AllowedCPUs(t.pid); err == nil {
-			about.cpus[name] = len(cpus)
+		if n := allowedCPUs(t); n > 0 {
+			about.cpus[name] = n
 		}
 	}
 	if list := f.launcher(record.TierLoad).cpus; list != "" {

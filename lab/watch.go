@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"syscall"
 	"time"
@@ -17,38 +18,67 @@ type watch struct {
 	fs      probes.FS
 	host    probes.FS // the machine as the tiers see it, whose sockets are those of their namespace
 	tiers   []*watched
-	machine []machineMoment // of the cell that is being measured
-	where   record.Point    // cell and phase of the points being taken
+	sites   []*site                    // the other machines that tiers are on
+	machine map[string][]machineMoment // of the cell that is being measured, by host; "" is this one
+	where   record.Point               // cell and phase of the points being taken
 	collect func(record.Point)
 }
 
 // machineMoment is the whole machine, and what of its CPU time was ours.
 type machineMoment struct {
 	sample probes.MachineSample
-	own    float64 // CPU seconds of the orchestrator so far
+	own    float64 // CPU seconds of the orchestrator, or of the probe there, so far
+}
+
+// processTree is what is sampled of a tier: here, or by the probe of another machine.
+type processTree interface {
+	Sample() probes.Sample
+	Detailed() probes.Sample
+	RSSNow() (int64, error)
+	PeakRSS() (int64, error)
+	ResetPeak() error
+	ListeningPorts() ([]int, error)
+	Owns(port int) (bool, error)
 }
 
 type watched struct {
 	name    string
-	tree    *probes.Tree
+	host    string // "": this machine
+	tree    processTree
 	samples []probes.Sample // of the cell that is being measured
 }
 
 func newWatch(collect func(record.Point)) *watch {
 	fs := probes.NewFS("/")
-	return &watch{fs: fs, host: fs, collect: collect}
+	return &watch{fs: fs, host: fs, collect: collect, machine: map[string][]machineMoment{}}
 }
 
 // add begins to watch a tier: everything below its guard.
-func (w *watch) add(t *tier) (*probes.Tree, error) {
-	tree, err := probes.NewTree(w.fs, t.guard.Process.Pid, probes.SkipRoot)
-	if err != nil {
-		return nil, err
+func (w *watch) add(t *tier) (processTree, error) {
+	added := &watched{name: t.name}
+	if t.away != nil {
+		if t.away.note != "" {
+			return nil, errors.New(t.away.note)
+		}
+		added.host, added.tree = t.away.site.name, awayTree{t.away}
+	} else {
+		tree, err := probes.NewTree(w.fs, t.guard.Process.Pid, probes.SkipRoot)
+		if err != nil {
+			return nil, err
+		}
+		added.tree = tree
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.tiers = append(w.tiers, &watched{name: t.name, tree: tree})
-	return tree, nil
+	w.tiers = append(w.tiers, added)
+	return added.tree, nil
+}
+
+// on says which other machines are to be sampled as well.
+func (w *watch) on(sites []*site) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.sites = sites
 }
 
 // sockets says where the sockets of the tiers are to be seen.
@@ -75,7 +105,7 @@ func (w *watch) begin(where record.Point) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.where = where
-	w.machine = nil
+	clear(w.machine)
 	for _, t := range w.tiers {
 		t.samples = nil
 	}
@@ -89,18 +119,50 @@ func (w *watch) phase(name string) {
 }
 
 // take samples every tier now.
-func (w *watch) take() { w.each((*probes.Tree).Sample) }
+func (w *watch) take() { w.each(processTree.Sample) }
 
 // takeDetailed does it with the figures of each thread, for a window's ends.
-func (w *watch) takeDetailed() { w.each((*probes.Tree).Detailed) }
+func (w *watch) takeDetailed() { w.each(processTree.Detailed) }
 
-func (w *watch) each(read func(*probes.Tree) probes.Sample) {
+func (w *watch) each(read func(processTree) probes.Sample) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	collected := w.askAway(read)
 	for _, t := range w.tiers {
-		w.sample(t, read)
+		if t.host == "" {
+			w.sample(t, read)
+		}
 	}
-	w.machine = append(w.machine, machineMoment{w.host.SampleMachine(), selfCPU()})
+	w.machine[""] = append(w.machine[""], machineMoment{w.host.SampleMachine(), selfCPU()})
+	collected()
+}
+
+// askAway samples what is on other machines, all at the same time: each takes a
+// round trip. The function that it returns waits for the answers.
+func (w *watch) askAway(read func(processTree) probes.Sample) (collect func()) {
+	var asked sync.WaitGroup
+	samples, moments := make([]probes.Sample, len(w.tiers)), make([]machineMoment, len(w.sites))
+	for i, t := range w.tiers {
+		if t.host != "" {
+			asked.Go(func() { samples[i] = read(t.tree) })
+		}
+	}
+	for i, s := range w.sites {
+		asked.Go(func() { moments[i].sample, moments[i].own = s.machine() })
+	}
+	return func() {
+		asked.Wait()
+		for i, t := range w.tiers {
+			if t.host != "" {
+				w.sample(t, func(processTree) probes.Sample { return samples[i] })
+			}
+		}
+		for i, s := range w.sites {
+			if moments[i].sample.At != 0 {
+				w.machine[s.name] = append(w.machine[s.name], moments[i])
+			}
+		}
+	}
 }
 
 // selfCPU is the CPU time of this process in seconds.
@@ -113,12 +175,12 @@ func selfCPU() float64 {
 }
 
 // sut samples the SUT now; nil when it is not a child of ours.
-func (w *watch) sut() *probes.Sample { return w.sutBy((*probes.Tree).Sample) }
+func (w *watch) sut() *probes.Sample { return w.sutBy(processTree.Sample) }
 
 // sutDetailed does it with the figures of each thread, such as the JIT compilers'.
-func (w *watch) sutDetailed() *probes.Sample { return w.sutBy((*probes.Tree).Detailed) }
+func (w *watch) sutDetailed() *probes.Sample { return w.sutBy(processTree.Detailed) }
 
-func (w *watch) sutBy(read func(*probes.Tree) probes.Sample) *probes.Sample {
+func (w *watch) sutBy(read func(processTree) probes.Sample) *probes.Sample {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, t := range w.tiers {
@@ -130,7 +192,7 @@ func (w *watch) sutBy(read func(*probes.Tree) probes.Sample) *probes.Sample {
 	return nil
 }
 
-func (w *watch) sample(t *watched, read func(*probes.Tree) probes.Sample) probes.Sample {
+func (w *watch) sample(t *watched, read func(processTree) probes.Sample) probes.Sample {
 	s := read(t.tree)
 	t.samples = append(t.samples, s)
 	p := w.where
@@ -160,13 +222,22 @@ func (w *watch) window(open, closed float64) map[string]*probes.Window {
 	return cut
 }
 
-// machineWindow cuts the samples of the machine to the window that tiers were cut to.
-func (w *watch) machineWindow(open, closed float64, tiers map[string]*probes.Window) *probes.MachineWindow {
+// machineWindows cuts the samples of each machine to the window that tiers were cut
+// to, by host.
+func (w *watch) machineWindows(open, closed float64, tiers map[string]*probes.Window) map[string]*probes.MachineWindow {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	windows := map[string]*probes.MachineWindow{}
+	for host := range w.machine {
+		windows[host] = w.machineWindow(host, open, closed, tiers)
+	}
+	return windows
+}
+
+func (w *watch) machineWindow(host string, open, closed float64, tiers map[string]*probes.Window) *probes.MachineWindow {
 	var samples []probes.MachineSample
 	var first, last float64
-	for _, m := range w.machine {
+	for _, m := range w.machine[host] {
 		if m.sample.At < open || m.sample.At > closed+machineSlack {
 			continue
 		}
@@ -176,12 +247,15 @@ func (w *watch) machineWindow(open, closed float64, tiers map[string]*probes.Win
 		samples, last = append(samples, m.sample), m.own
 	}
 	own, missing := last-first, ""
-	for name, t := range tiers {
-		if t.CPUS == nil {
-			missing = name
+	for _, t := range w.tiers {
+		if t.host != host {
 			continue
 		}
-		own += *t.CPUS
+		if cut := tiers[t.name]; cut == nil || cut.CPUS == nil {
+			missing = t.name
+		} else {
+			own += *cut.CPUS
+		}
 	}
 	win := probes.NewMachineWindow(samples, own)
 	if missing != "" && win.StrangersS != nil {

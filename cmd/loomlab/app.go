@@ -85,6 +85,7 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 			helpCommand(),
 			completeCommand(),
 			guardCommand(),
+			probeCommand(),
 		},
 	}
 	for _, command := range app.Commands {

@@ -37,7 +37,7 @@ func planFacts(ctx context.Context, m record.Machine, jdks []lab.JDK, asked lab.
 		return jdk.Home, err
 	}
 	facts.FindApps = func(s record.SUT) string {
-		compiler, err := compilerFor(ctx, jdks, s.JDK)
+		compiler, err := compilerOr(ctx, jdks, s.JDK)
 		if err != nil {
 			return ""
 		}
@@ -67,18 +67,37 @@ func compilerFor(ctx context.Context, jdks []lab.JDK, spec string) (lab.JDK, err
 	return lab.CompilerFor(jdks, jdk)
 }
 
+// compilerOr does it also for a JDK that is not here but on another machine, where
+// the apps will run: then the newest one here builds them.
+func compilerOr(ctx context.Context, jdks []lab.JDK, spec string) (lab.JDK, error) {
+	jdk, err := compilerFor(ctx, jdks, spec)
+	if err != nil {
+		if newest, none := compilerFor(ctx, jdks, ""); none == nil {
+			return newest, nil
+		}
+	}
+	return jdk, err
+}
+
 func haveMaven() bool {
 	_, err := exec.LookPath("mvn")
 	return err == nil
 }
 
-// prepare gets what the plan runs beside what is there: PostgreSQL and the apps.
+// prepare gets what the plan runs beside what is there: PostgreSQL, the apps, and
+// connections to other machines, which are the caller's to close.
 func prepare(ctx context.Context, plan *lab.Plan, jdks []lab.JDK, progress io.Writer, stopped *signals) error {
 	err := preparePostgres(ctx, plan, jdks, progress)
 	if err == nil {
 		err = prepareApps(ctx, plan, jdks, progress)
 	}
 	if err == nil {
+		err = plan.Connect(ctx, func(line string) { fmt.Fprintln(progress, line) })
+	}
+	if err == nil {
+		for _, line := range plan.Exposure() {
+			fmt.Fprintf(progress, "note: %s\n", line)
+		}
 		return nil
 	}
 	if status := stopped.status(); status != 0 {
@@ -124,7 +143,7 @@ func appBuilds(ctx context.Context, plan *lab.Plan, jdks []lab.JDK) ([]*appBuild
 		if !sut.NeedsApps() {
 			continue
 		}
-		compiler, err := compilerFor(ctx, jdks, sut.SUT.JDK)
+		compiler, err := compilerOr(ctx, jdks, sut.SUT.JDK)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", sut.Name, err)
 		}

@@ -52,6 +52,7 @@ func resumeRun(c *cli.Context) error {
 	}
 	ctx, stopped := signalContext(c.Context)
 	defer stopped.stop()
+	defer plan.Disconnect()
 	if err := prepare(ctx, plan, jdks, c.App.ErrWriter, stopped); err != nil {
 		return err
 	}

@@ -132,6 +132,7 @@ func runExperiment(c *cli.Context) error {
 	}
 	ctx, stopped := signalContext(c.Context)
 	defer stopped.stop()
+	defer plan.Disconnect()
 	if err := prepare(ctx, plan, jdks, c.App.ErrWriter, stopped); err != nil {
 		return err
 	}

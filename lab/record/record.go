@@ -29,9 +29,12 @@ type Run struct {
 	Standins   bool       `json:"standins"` // stand-ins ran in place of the experiment's SUTs
 	Note       string     `json:"note"`     // why, when nobody asked for them
 	Machine    Machine    `json:"machine"`
-	Status     string     `json:"status"` // running, ok, failed, interrupted
-	Started    time.Time  `json:"started"`
-	Finished   *time.Time `json:"finished"`
+	// Hosts are the other machines that tiers were on, and Paths the ways between.
+	Hosts    []HostRun  `json:"hosts,omitempty"`
+	Paths    []Path     `json:"paths,omitempty"`
+	Status   string     `json:"status"` // running, ok, failed, interrupted
+	Started  time.Time  `json:"started"`
+	Finished *time.Time `json:"finished"`
 	// Resumed are the continuations of a run that was interrupted.
 	Resumed []Resumption `json:"resumed,omitempty"`
 	Order   [][]string   `json:"order"` // SUT names as they were run, fork by fork
@@ -115,21 +118,24 @@ type Cell struct {
 	Status      string                    `json:"status"` // ok, failed, skipped, interrupted
 	Reason      string                    `json:"reason"`
 	Load        *loadgen.Result           `json:"load"`
-	Probes      map[string]*probes.Window `json:"probes"`       // by tier; of a SUT, rss_bytes.max is the peak since this cell's load began
-	Machine     *probes.MachineWindow     `json:"machine"`      // what else went on: strangers, steal, drops, …
-	Downstream  *downstream.Stats         `json:"downstream"`   // difference over the window
-	InFlight    *InFlight                 `json:"in_flight"`    // the downstream's gauge
-	Database    *Database                 `json:"database"`     // the database's gauge; null without one of the lab's own
-	AcceptQueue *AcceptQueues             `json:"accept_queue"` // null where it cannot be read
-	Exceptions  map[string]int64          `json:"exceptions"`   // "Exception <- root cause: message" → count, inside the SUT
-	Pauses      *Pauses                   `json:"pauses,omitempty"`
-	Memory      *CellMemory               `json:"memory,omitempty"` // with --memory
-	Warmup      *CellWarmup               `json:"warmup"`
-	Settle      *Settle                   `json:"settle"`
-	Ceilings    []Ceiling                 `json:"ceilings"`
-	Verdict     *Verdict                  `json:"verdict"`
-	Doubts      []Doubt                   `json:"doubts"`
-	Unavailable map[string]string         `json:"unavailable"`
+	Probes      map[string]*probes.Window `json:"probes"`  // by tier; of a SUT, rss_bytes.max is the peak since this cell's load began
+	Machine     *probes.MachineWindow     `json:"machine"` // what else went on where the SUT ran: strangers, steal, drops, …
+	// Machines are the other ones that tiers were on, by their names; local is the
+	// orchestrator's.
+	Machines    map[string]*probes.MachineWindow `json:"machines,omitempty"`
+	Downstream  *downstream.Stats                `json:"downstream"`   // difference over the window
+	InFlight    *InFlight                        `json:"in_flight"`    // the downstream's gauge
+	Database    *Database                        `json:"database"`     // the database's gauge; null without one of the lab's own
+	AcceptQueue *AcceptQueues                    `json:"accept_queue"` // null where it cannot be read
+	Exceptions  map[string]int64                 `json:"exceptions"`   // "Exception <- root cause: message" → count, inside the SUT
+	Pauses      *Pauses                          `json:"pauses,omitempty"`
+	Memory      *CellMemory                      `json:"memory,omitempty"` // with --memory
+	Warmup      *CellWarmup                      `json:"warmup"`
+	Settle      *Settle                          `json:"settle"`
+	Ceilings    []Ceiling                        `json:"ceilings"`
+	Verdict     *Verdict                         `json:"verdict"`
+	Doubts      []Doubt                          `json:"doubts"`
+	Unavailable map[string]string                `json:"unavailable"`
 
 	pooled int // how many windows were pooled into this one; 0: it is one of its own
 }

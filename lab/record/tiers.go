@@ -3,6 +3,7 @@ package record
 import (
 	"loomlab/downstream"
 	"loomlab/loadgen"
+	"loomlab/probes"
 )
 
 // What the tiers print, under the names by which lab and lab/report know it:
@@ -18,4 +19,5 @@ type (
 	LoadTarget      = loadgen.TargetResult
 	Latency         = loadgen.Latency
 	DownstreamStats = downstream.Stats
+	MachineWindow   = probes.MachineWindow
 )
