@@ -33,10 +33,15 @@ func (p *Plan) shownAddress(s *PlannedSUT, tier string) string {
 	host := p.launcher(&s.SUT, tier).host
 	h := p.host(host)
 	_, destination := cutLast(h.SSH, "@")
-	switch {
+	switch connected := p.sites[host]; {
+	case connected != nil && connected.address != "":
+		return connected.address
 	case h.Address != "":
 		return h.Address
 	case host == "":
+		if own := p.Experiment.Hosts[localHost].Address; own != "" {
+			return own
+		}
 		return "ADDRESS-OF-THIS-MACHINE"
 	case len(h.Command) > 0:
 		return "ADDRESS-OF-" + host

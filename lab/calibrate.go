@@ -19,7 +19,7 @@ const calibrationWindow = 2 * time.Second
 // it runs. Without a downstream there is nothing to calibrate against, and a
 // calibration that fails stops no run.
 func (l *lab) calibrate(ctx context.Context) error {
-	if !l.plan.calibrates() || l.calibrated() || !slices.ContainsFunc(l.plan.SUTs, startable) {
+	if !l.plan.calibrates() || l.calibrated() || !slices.ContainsFunc(l.plan.SUTs, l.plan.startable) {
 		return nil
 	}
 	plan := *l.plan
@@ -95,8 +95,8 @@ func (p *Plan) bare() *PlannedSUT {
 
 // startable is false for a command that is certainly not there: whoever mistyped
 // it need not wait for a calibration to learn so.
-func startable(s PlannedSUT) bool {
-	if len(s.Words) == 0 || placeholderPattern.MatchString(s.Words[0]) {
+func (p *Plan) startable(s PlannedSUT) bool {
+	if len(s.Words) == 0 || p.launcher(&s.SUT, record.TierSUT).host != "" || placeholderPattern.MatchString(s.Words[0]) {
 		return true
 	}
 	_, err := exec.LookPath(s.Words[0])

@@ -16,6 +16,7 @@ func about(saved *record.Saved) []string {
 	if line := machine(&run.Machine); line != "" {
 		lines = append(lines, line)
 	}
+	lines = append(lines, hosts(run)...)
 	if jdks := jdks(run); jdks != "" {
 		lines = append(lines, jdks)
 	}
@@ -129,6 +130,32 @@ func loadsOf(e *record.Experiment) []*record.Load {
 		loads[i] = e.LoadOf(s.Name)
 	}
 	return loads
+}
+
+// hosts names the other machines that tiers were on, and how far they were apart.
+func hosts(run *record.Run) []string {
+	var lines []string
+	for i := range run.Hosts {
+		h := &run.Hosts[i]
+		clock := fmt.Sprintf("clock known to ±%.2g ms", h.Clock.ErrorS*1e3)
+		lines = append(lines, joined(h.Name+orPrefix(" at ", h.Address), machine(&h.Machine), clock))
+	}
+	type way struct{ from, to string }
+	shortest := map[way]float64{}
+	var ways []way
+	for _, p := range run.Paths {
+		w := way{p.From + " on " + p.Host, p.To + " on " + p.ToHost}
+		if best, seen := shortest[w]; !seen || p.RTTMS < best {
+			shortest[w] = p.RTTMS
+		}
+		if !slices.Contains(ways, w) {
+			ways = append(ways, w)
+		}
+	}
+	for _, w := range ways {
+		lines = append(lines, fmt.Sprintf("%s to %s: %.3g ms there and back", w.from, w.to, shortest[w]))
+	}
+	return lines
 }
 
 func machine(m *record.Machine) string {
