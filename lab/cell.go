@@ -365,7 +365,7 @@ func (w *window) joinProbes() {
 func (w *window) joinMachines() {
 	c := &w.cell
 	sut, _ := w.f.machineOf(record.TierSUT)
-	for host, m := range w.f.watch.machineWindows(w.opened, w.closed, c.Probes) {
+	for host, m := range w.f.watch.machineWindows(w.opened, w.closed) {
 		if host == sut {
 			c.Machine = m
 			continue

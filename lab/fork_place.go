@@ -278,6 +278,9 @@ func (p *Plan) furnish(ctx context.Context, s *PlannedSUT, progress func(string)
 			if l.site == nil {
 				continue
 			}
+			if most, limit := p.mostDescriptors(s, tier), l.site.facts.FDLimit; limit > 0 && int64(most) > limit {
+				progress(fmt.Sprintf("note: a process may open %d descriptors on %s, and the %s takes up to %d; raise the limit of the login there (ulimit -Hn)", limit, l.site.name, tier, most))
+			}
 			if mentions(words[tier], "apps") || tier == record.TierSUT && mentionsInEnv(s.Env, "apps") {
 				if _, err := l.site.copyFolder(ctx, s.Apps, progress); err != nil {
 					return err

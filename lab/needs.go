@@ -51,8 +51,37 @@ func (p *Plan) needs() Needs {
 	return n
 }
 
-// rungNeeds is what the tiers take while s is measured with so many connections.
+// rungNeeds is what the tiers take of this machine while s is measured with so
+// many connections: those on other machines take nothing of it.
 func (p *Plan) rungNeeds(s *PlannedSUT, connections int) Needs {
+	n := p.tierNeeds(s, connections)
+	if p.launcher(&s.SUT, record.TierSUT).host != "" {
+		n.SUTFDs, n.SUTBytes = 0, 0
+	}
+	if p.launcher(&s.SUT, record.TierDownstream).host != "" {
+		n.DownstreamFDs, n.DownstreamBytes = 0, 0
+	}
+	if !slices.ContainsFunc(p.launchers(&s.SUT, record.TierLoad), func(l Launcher) bool { return l.host == "" }) {
+		n.LoadFDs, n.LoadBytes, n.LocalPorts = 0, 0, 0
+	}
+	n.MemoryBytes = n.LoadBytes + n.SUTBytes + n.DownstreamBytes + n.PostgresBytes
+	return n
+}
+
+// mostDescriptors is how many a process of a tier around s opens at most.
+func (p *Plan) mostDescriptors(s *PlannedSUT, tier string) int {
+	most := 0
+	for _, key := range p.Cells {
+		if key.SUT == s.Name {
+			n := p.tierNeeds(s, mostConnections(key.Rung()))
+			most = max(most, map[string]int{record.TierLoad: n.LoadFDs, record.TierSUT: n.SUTFDs, record.TierDownstream: n.DownstreamFDs}[tier])
+		}
+	}
+	return most
+}
+
+// tierNeeds is what the tiers take wherever they run.
+func (p *Plan) tierNeeds(s *PlannedSUT, connections int) Needs {
 	in, out := within(connections, s.Limits.MaxConnections), 0
 	n := Needs{LoadFDs: connections + ownFDs, LocalPorts: connections + p.timeWait(s, connections)}
 	n.LoadBytes = tierBytes + int64(connections)*connectionBytes
@@ -81,7 +110,6 @@ func (p *Plan) rungNeeds(s *PlannedSUT, connections int) Needs {
 		n.PostgresBytes = postgresBytes
 		n.ListenPorts++
 	}
-	n.MemoryBytes = n.LoadBytes + n.SUTBytes + n.DownstreamBytes + n.PostgresBytes
 	return n
 }
 
@@ -131,8 +159,9 @@ func (n Needs) most(m Needs) Needs {
 func (p *Plan) placedCPUs(s *PlannedSUT) int {
 	most := 0
 	for _, tier := range Tiers {
-		cpus, err := probes.ParseCPUList(p.launcher(&s.SUT, tier).cpus)
-		if err == nil && len(cpus) > 0 {
+		place := p.launcher(&s.SUT, tier)
+		cpus, err := probes.ParseCPUList(place.cpus)
+		if err == nil && len(cpus) > 0 && place.host == "" {
 			most = max(most, slices.Max(cpus)+1)
 		}
 	}

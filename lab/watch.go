@@ -222,19 +222,18 @@ func (w *watch) window(open, closed float64) map[string]*probes.Window {
 	return cut
 }
 
-// machineWindows cuts the samples of each machine to the window that tiers were cut
-// to, by host.
-func (w *watch) machineWindows(open, closed float64, tiers map[string]*probes.Window) map[string]*probes.MachineWindow {
+// machineWindows cuts the samples of each machine to the window, by host.
+func (w *watch) machineWindows(open, closed float64) map[string]*probes.MachineWindow {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	windows := map[string]*probes.MachineWindow{}
 	for host := range w.machine {
-		windows[host] = w.machineWindow(host, open, closed, tiers)
+		windows[host] = w.machineWindow(host, open, closed)
 	}
 	return windows
 }
 
-func (w *watch) machineWindow(host string, open, closed float64, tiers map[string]*probes.Window) *probes.MachineWindow {
+func (w *watch) machineWindow(host string, open, closed float64) *probes.MachineWindow {
 	var samples []probes.MachineSample
 	var first, last float64
 	for _, m := range w.machine[host] {
@@ -251,7 +250,7 @@ func (w *watch) machineWindow(host string, open, closed float64, tiers map[strin
 		if t.host != host {
 			continue
 		}
-		if cut := tiers[t.name]; cut == nil || cut.CPUS == nil {
+		if cut := probes.NewWindow(t.samples, open, closed); cut.CPUS == nil {
 			missing = t.name
 		} else {
 			own += *cut.CPUS

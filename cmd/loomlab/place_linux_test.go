@@ -167,7 +167,8 @@ func newHosts(t *testing.T, names ...string) *hosts {
 		yaml += fmt.Sprintf("  %s: {ssh: %s, ssh_options: [-F, %s/config], dir: %s/%s}\n", name, name, n.dir, n.dir, name)
 	}
 	n.write("known", known)
-	n.write("known-wrong", strings.ReplaceAll(known, "10.77.0.2 ", "10.77.0.3 ")) // app1 has the key of another
+	another, _, _ := strings.Cut(strings.TrimPrefix(known, "10.77.0.2 "), "\n")
+	n.write("known-wrong", "10.77.0.3 "+another+"\n") // app1 with the key of another
 	n.write("config", config)
 	n.write("placed.yaml", yaml+"suts:\n  - {name: mine, app: mvc, standin: {model: goroutines}}\n")
 	n.file = filepath.Join(n.dir, "placed.yaml")
