@@ -26,7 +26,7 @@ func (f *fork) site(tier string) *site { return f.launcher(tier).site }
 func (f *fork) sites() []*site {
 	var all []*site
 	for _, tier := range Tiers {
-		if tier == record.TierSUT && f.sut.Kind == KindURL || tier == record.TierDownstream && f.sut.Downstream == nil {
+		if tier == record.TierDownstream && f.sut.Downstream == nil {
 			continue
 		}
 		for _, l := range f.plan.launchers(&f.sut.SUT, tier) {

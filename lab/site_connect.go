@@ -176,6 +176,12 @@ func (c *connector) resolve(ctx context.Context, options []string) error {
 		return fmt.Errorf("%s has no address that could be found here (%w); give it one with address:", name, err)
 	}
 	c.address = found[0]
+	for _, address := range found {
+		if ip := net.ParseIP(address); ip.To4() != nil {
+			c.address = address // which commands take as address:port
+			break
+		}
+	}
 	return nil
 }
 
@@ -289,7 +295,8 @@ func (c *connector) startProbe(ctx context.Context, sum string) error {
 		if c.master != nil && c.master.hasEnded() {
 			carrier = c.master // which knows why
 		}
-		c.lose(saidBy(carrier.argv[0], carrier))
+		first, _, _ := strings.Cut(saidBy(carrier.argv[0], carrier).Error(), "\n")
+		c.lose(errors.New(first))
 	}()
 	ctx, cancel := context.WithTimeout(ctx, connectLimit)
 	defer cancel()
