@@ -191,7 +191,7 @@ func (c *connector) there(words ...string) []string {
 	placed := false
 	for _, w := range c.prefix {
 		if strings.Contains(w, commandPlaceholder) {
-			w, placed = strings.ReplaceAll(w, commandPlaceholder, JoinWords(words)), true
+			w, placed = strings.ReplaceAll(w, commandPlaceholder, record.JoinWords(words)), true
 		}
 		line = append(line, w)
 	}
