@@ -117,7 +117,7 @@ func (c *connector) openMaster(ctx context.Context) (err error) {
 	options = append(options, "-T", "-a", "-x", "-o", "BatchMode=yes", "-o", "ConnectTimeout="+sshPatience,
 		"-o", "ServerAliveInterval=2", "-o", "ServerAliveCountMax=3", "-o", "ControlPath="+socket)
 	master := append(append([]string{}, options...), "-o", "ControlMaster=yes", "-o", "ControlPersist=no", "-N", "--", c.host.SSH)
-	if c.master, err = start(c.local, launch{tier: "ssh", argv: master, log: io.Discard}); err != nil {
+	if c.master, err = start(c.local, launch{tier: "ssh", argv: master, log: io.Discard, remove: c.folder}); err != nil {
 		return err
 	}
 	for began := time.Now(); ; sleep(ctx, 20*time.Millisecond) {
