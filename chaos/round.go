@@ -123,7 +123,7 @@ func (r *round) sut() (name, how string) {
 	case r.target == shell:
 		return "wrapped", fmt.Sprintf(wrapped, serve+" & wait")
 	case r.jars && !r.postgres:
-		return "mvc", "app: mvc, jvm: [-Xmx128m, -Xms64m, -XX:+UseSerialGC]"
+		return "mvc", `app: mvc, jvm: [-Xmx128m, -Xms64m, "-XX:+UseSerialGC"]`
 	case r.rng.IntN(3) == 0: // a daemon that has left its process group
 		return "daemon", fmt.Sprintf(wrapped, "setsid "+serve+" & wait")
 	}
