@@ -109,7 +109,7 @@ title: a run that is going to be broken
 downstream: {delay: 5ms}
 load: {path: /call, connections: [4, 8], rounds: 1, duration: 400ms, timeout: 1s, warmup: none}
 %ssuts:
-  - {name: %s, %s, ready: {path: /call, timeout: 8s}}
+  - {name: %s, %s, ready: {path: /call, timeout: %s}}
 `
 
 // suts are the ways in which a round's SUT is started.
@@ -139,7 +139,10 @@ func (r *round) prepare() (unmount func(), err error) {
 		}
 	}
 	name, how := r.sut()
-	fourth := ""
+	fourth, ready := "", "8s"
+	if name == "mvc" {
+		ready = "30s" // a JVM, beside others
+	}
 	if r.postgres {
 		fourth, how = "postgres: {}\n", how+`, env: {DATABASE: "{{jdbc}}"}`
 		// PostgreSQL does not run as root, and has to come to its data.
@@ -149,7 +152,7 @@ func (r *round) prepare() (unmount func(), err error) {
 			}
 		}
 	}
-	if err := os.WriteFile(filepath.Join(r.dir, "chaos.yaml"), fmt.Appendf(nil, experiment, fourth, name, how), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(r.dir, "chaos.yaml"), fmt.Appendf(nil, experiment, fourth, name, how, ready), 0o600); err != nil {
 		return nil, err
 	}
 	if !r.disk {
