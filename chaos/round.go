@@ -141,7 +141,7 @@ func (r *round) prepare() (unmount func(), err error) {
 	name, how := r.sut()
 	fourth, ready := "", "8s"
 	if name == "mvc" {
-		ready = "30s" // a JVM, beside others
+		ready = "60s" // a JVM, beside others that are broken
 	}
 	if r.postgres {
 		fourth, how = "postgres: {}\n", how+`, env: {DATABASE: "{{jdbc}}"}`
