@@ -33,6 +33,11 @@ type Config struct {
 	// Start, if not nil, holds the load in its warm-up until it delivers or is closed.
 	Start <-chan struct{}
 
+	// Part makes this one of several generators; Connections, Requests, Rate and
+	// MaxInFlight are then those of all together, and Gates hold it until all can go on.
+	Part  Part
+	Gates Gates
+
 	Engine string // auto, epoll, portable
 	Loops  int    // event loops; 0: half of the CPUs
 }
@@ -51,6 +56,7 @@ const (
 
 	MaxConnections = 1_000_000
 	MaxRate        = 10_000_000 // per second
+	MaxParts       = 1000       // generators that share one load
 	maxAutoFlight  = 10_000     // connections of an open loop that nobody chose
 )
 
@@ -74,6 +80,13 @@ func (c *Config) fill() {
 	if c.Loops == 0 {
 		c.Loops = max(1, runtime.NumCPU()/2)
 	}
+}
+
+// divide takes this generator's part of a load that is filled in.
+func (c *Config) divide() {
+	c.Connections = int(c.Part.share(int64(c.Connections)))
+	c.MaxInFlight = int(c.Part.share(int64(c.MaxInFlight)))
+	c.Requests = c.Part.share(c.Requests)
 	c.Loops = min(c.Loops, c.Connections)
 }
 
@@ -89,13 +102,13 @@ func (c *Config) fillConnections() {
 			c.MaxInFlight = min(max(int(c.Rate*1.25), 100), maxAutoFlight)
 		}
 		if c.Connections == 0 {
-			c.Connections = min(max(int(c.Rate/10), DefaultConnections), c.MaxInFlight)
+			c.Connections = min(max(int(c.Rate/10), DefaultConnections, c.Part.Of), c.MaxInFlight)
 		}
 	}
 	if c.Connections == 0 {
-		c.Connections = DefaultConnections
+		c.Connections = max(DefaultConnections, c.Part.Of)
 		if c.Requests > 0 {
-			c.Connections = int(min(c.Requests, DefaultConnections))
+			c.Connections = int(min(c.Requests, int64(c.Connections)))
 		}
 	}
 	if !c.open() {
@@ -135,6 +148,26 @@ func (c *Config) Validate() error {
 	case c.Loops < 0 || c.Loops > 1024:
 		return fmt.Errorf("--loops %d: 1 to 1024", c.Loops)
 	}
+	if err := c.validatePart(); err != nil {
+		return err
+	}
 	_, err := newJob(*c)
 	return err
+}
+
+// validatePart says what is wrong with the part: each has a connection at least.
+func (c *Config) validatePart() error {
+	p := c.Part
+	switch {
+	case p == (Part{}):
+	case p.Of < 1 || p.Of > MaxParts || p.Index < 1 || p.Index > p.Of:
+		return fmt.Errorf("--part %v: I/N, generator I of N, with I from 1 to N and N at most %d", p, MaxParts)
+	case c.Connections > 0 && c.Connections < p.Of:
+		return fmt.Errorf("--part %v: -c %d leaves no connection for some of the generators", p, c.Connections)
+	case c.Requests > 0 && c.Requests < int64(p.Of):
+		return fmt.Errorf("--part %v: -n %d leaves no request for some of the generators", p, c.Requests)
+	case c.MaxInFlight > 0 && c.MaxInFlight < p.Of:
+		return fmt.Errorf("--part %v: --max-in-flight %d leaves no connection for some of the generators", p, c.MaxInFlight)
+	}
+	return nil
 }

@@ -83,13 +83,14 @@ func (w *worker) enqueue(s *slot, now clock.Time) {
 	w.queue.push(s)
 }
 
-// dialLimit is how many connects of this loop may be outstanding. Where every
+// dialLimit is how many connects of this loop may be outstanding: its share of
+// those of all loops of all generators. Where every
 // request needs a connection, the load that was asked for is the limit.
 func (w *worker) dialLimit() int {
 	if w.job.cfg.NoKeepAlive && w.phase == phaseWindow {
 		return len(w.slots)
 	}
-	return max(1, dialsOutstanding/w.job.cfg.Loops)
+	return int(max(1, dialsOutstanding/w.job.stride()))
 }
 
 // dialNext starts as many of the queued connects as may be outstanding, and until

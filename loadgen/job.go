@@ -14,7 +14,8 @@ import (
 // job is what a run sends and where to, shared by all loops and never changed
 // once they run.
 type job struct {
-	cfg      Config
+	cfg      Config // what this process does of the load
+	whole    int    // connections of all generators
 	endpoint endpoint
 	addr     netip.AddrPort
 	requests [][]byte // by target
@@ -32,7 +33,9 @@ func newJob(cfg Config) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &job{cfg: cfg, endpoint: e, head: cfg.Method == "HEAD"}
+	j := &job{whole: cfg.Connections, endpoint: e, head: cfg.Method == "HEAD"}
+	cfg.divide()
+	j.cfg = cfg
 	switch cfg.Method {
 	case "GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE":
 		j.retryable = true
@@ -112,12 +115,15 @@ func (j *job) resolve(ctx context.Context) error {
 	return nil // all refuse: the engine will say how
 }
 
-// share is loop i's part of total, so that the parts add up.
-func (j *job) share(total int64, i int) int64 {
-	loops := int64(j.cfg.Loops)
-	part := total / loops
-	if int64(i) < total%loops {
-		part++
-	}
-	return part
+// share is loop i's part of this process's total.
+func (j *job) share(total int64, i int) int64 { return share(total, int64(j.cfg.Loops), int64(i)) }
+
+// The loops of all generators have one numbering: number is which of all requests
+// (or connections) the loop's own k-th is.
+func (j *job) number(loop int, k int64) int64 {
+	own := k*int64(j.cfg.Loops) + int64(loop)
+	return own*j.cfg.Part.of() + j.cfg.Part.index()
 }
+
+// stride is how far apart two numbers of one loop are.
+func (j *job) stride() int64 { return int64(j.cfg.Loops) * j.cfg.Part.of() }

@@ -20,6 +20,7 @@ const (
 // that it has not. The loops take them over at their next tick, so they have to
 // be ahead by more than that.
 type times struct {
+	begin    clock.Time // the load of several generators; 0: there is one, which begins when it is connected
 	rateFrom clock.Time // the schedule of an open loop begins
 	open     clock.Time // the window
 	close    clock.Time

@@ -37,6 +37,44 @@ type Result struct {
 	// status that was not 2xx, shortened.
 	Examples map[string]string `json:"examples"`
 	Warnings []string          `json:"warnings"`
+
+	// Part is what one generator of several says beside its result, for whoever joins them.
+	Part *PartResult `json:"part,omitempty"`
+	// Generators are those whose results were joined to this one; absent where there is one alone.
+	Generators []Generator `json:"generators,omitempty"`
+	// StartSpreadMS is how far apart the generators really began: their loads or
+	// their windows, whichever is worse. Null where there is one alone.
+	StartSpreadMS *float64 `json:"start_spread_ms,omitempty"`
+}
+
+// PartResult is what one generator of several says beside its result.
+type PartResult struct {
+	Index   int     `json:"index"`    // from 1
+	Of      int     `json:"of"`       // how many generators there are
+	BeganAt float64 `json:"began_at"` // when its load really began, in seconds on its host's monotonic clock; 0: it did not
+	// OpenedAt is when its window opened, on the same clock; 0: it did not.
+	OpenedAt float64 `json:"opened_at"`
+	// Histograms are those of which the result has summaries only: connect, warmup,
+	// lag, from_send, pacing and target.N.
+	Histograms map[string]string `json:"histograms"`
+}
+
+// Generator is one of several that shared the load of a result, by its own account.
+type Generator struct {
+	Index          int      `json:"index"` // from 1
+	Place          string   `json:"place"` // where it ran
+	Connections    int      `json:"connections"`
+	OfferedPerS    *float64 `json:"offered_per_s,omitempty"` // of an open loop
+	Seconds        float64  `json:"seconds"`
+	Requests       Requests `json:"requests"`
+	ThroughputPerS *float64 `json:"throughput_per_s"`
+	LatencyMS      *Latency `json:"latency_ms"`
+	Engine         *Engine  `json:"engine"`
+	RunDelayS      *float64 `json:"run_delay_s"` // time its threads waited for a CPU in the window
+	// StartLateMS and OpenLateMS are how long after the instants that all were told
+	// its load really began and its window opened.
+	StartLateMS *float64 `json:"start_late_ms"`
+	OpenLateMS  *float64 `json:"open_late_ms"`
 }
 
 // Connections accounts for the connections of a window.
@@ -70,6 +108,14 @@ type ConnectFailures struct {
 	Other      int64 `json:"other"`
 }
 
+// Plus adds up class by class.
+func (f ConnectFailures) Plus(o ConnectFailures) ConnectFailures {
+	return ConnectFailures{
+		Refused: f.Refused + o.Refused, Timeout: f.Timeout + o.Timeout,
+		LocalPorts: f.LocalPorts + o.LocalPorts, FDLimit: f.FDLimit + o.FDLimit, Other: f.Other + o.Other,
+	}
+}
+
 // Requests holds the accounting identity of a window:
 // carried_in + sent = ok + non_2xx + errors + in_flight.
 type Requests struct {
@@ -80,6 +126,14 @@ type Requests struct {
 	Errors    Errors  `json:"errors"`
 	InFlight  int64   `json:"in_flight"` // when the window closed
 	Drained   Drained `json:"drained"`   // what became of in_flight afterwards
+}
+
+// Plus adds up outcome by outcome.
+func (q Requests) Plus(o Requests) Requests {
+	return Requests{
+		CarriedIn: q.CarriedIn + o.CarriedIn, Sent: q.Sent + o.Sent, OK: q.OK + o.OK, Non2xx: q.Non2xx + o.Non2xx,
+		Errors: q.Errors.plus(o.Errors), InFlight: q.InFlight + o.InFlight, Drained: q.Drained.plus(o.Drained),
+	}
 }
 
 // Errors are requests that got no complete answer, by class.
@@ -94,12 +148,23 @@ type Errors struct {
 // Total is the number of errors of all classes.
 func (e Errors) Total() int64 { return e.Timeout + e.Reset + e.EOF + e.Protocol + e.Other }
 
+func (e Errors) plus(o Errors) Errors {
+	return Errors{
+		Timeout: e.Timeout + o.Timeout, Reset: e.Reset + o.Reset, EOF: e.EOF + o.EOF,
+		Protocol: e.Protocol + o.Protocol, Other: e.Other + o.Other,
+	}
+}
+
 // Drained counts the outcomes of requests still in flight when the window closed.
 type Drained struct {
 	OK        int64 `json:"ok"`
 	Non2xx    int64 `json:"non_2xx"`
 	Errors    int64 `json:"errors"`
 	Abandoned int64 `json:"abandoned"` // not answered before the drain limit
+}
+
+func (d Drained) plus(o Drained) Drained {
+	return Drained{OK: d.OK + o.OK, Non2xx: d.Non2xx + o.Non2xx, Errors: d.Errors + o.Errors, Abandoned: d.Abandoned + o.Abandoned}
 }
 
 // Latency summarises a histogram, in milliseconds. A figure that does not exist,
@@ -162,7 +227,7 @@ type Engine struct {
 // Event is one JSON line of `loomlab load --samples`; the last one carries the
 // keys of [Result] beside event and at.
 type Event struct {
-	Event string  `json:"event"` // ready, sample, window or result
+	Event string  `json:"event"` // ready, sample, window or result; of one generator of several armed and primed too
 	At    float64 `json:"at"`    // seconds on the host's monotonic clock
 	// State of a window event: "open" at the instant the window opens, "closed"
 	// at the instant it closes (connections stay open while the drain goes on).
@@ -180,6 +245,9 @@ type Sample struct {
 	Opened    int64    `json:"opened"`    // connects that succeeded
 	InFlight  int64    `json:"in_flight"` // now
 	LatencyMS *Latency `json:"latency_ms"`
+	// Latencies is the histogram behind latency_ms, as in a result: only of one
+	// generator of several, for whoever joins them.
+	Latencies string `json:"histogram,omitempty"`
 
 	histogram func() *hdrhistogram.Histogram
 }

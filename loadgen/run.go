@@ -65,7 +65,8 @@ type run struct {
 
 // Run makes the load that cfg describes and returns what the window says. It
 // calls observe, if not nil, from one goroutine: "ready", "sample" once a
-// second, "window" as it opens and closes; the "result" event is the caller's.
+// second, "window" as it opens and closes; the "result" event is the caller's. One
+// generator of several tells "armed" and "primed" too (see [Gates]).
 //
 // An error without a Result means that nothing was started: the configuration
 // or the machine forbids it. With a Result it is the engine's own failure. When
@@ -100,7 +101,10 @@ func (r *run) prepare() error {
 	n := r.job.cfg.Loops
 	r.start = clock.Now()
 	t := &times{rateFrom: clock.Never, open: clock.Never, close: clock.Never}
-	if r.countsFromStart() {
+	switch {
+	case r.job.cfg.Part.shared():
+		t.begin = clock.Never
+	case r.countsFromStart():
 		t.open = r.start
 	}
 	r.times.Store(t)
@@ -117,7 +121,7 @@ func (r *run) prepare() error {
 		}
 		r.loops = append(r.loops, loop)
 		w := newWorker(r.job, r, loop, i)
-		if r.observe != nil {
+		if r.observe != nil && !r.job.cfg.Part.shared() {
 			w.sampler.begin(r.start)
 			w.setBoundary()
 		}
@@ -127,10 +131,10 @@ func (r *run) prepare() error {
 }
 
 // countsFromStart says that every request belongs to the window: -n without a
-// warm-up.
+// warm-up, by one generator alone.
 func (r *run) countsFromStart() bool {
 	c := &r.job.cfg
-	return c.Requests > 0 && c.Warmup == 0 && c.Start == nil && c.LeadIn == nil
+	return c.Requests > 0 && c.Warmup == 0 && c.Start == nil && c.LeadIn == nil && !c.Part.shared()
 }
 
 func (r *run) launch() {

@@ -36,6 +36,15 @@ func (p *sampler) begin(from clock.Time) {
 	p.on, p.from, p.end = true, from, from.Add(time.Second)
 }
 
+// follow begins the seconds of one generator of several with the load of all, so
+// that the seconds of all are the same ones.
+func (p *sampler) follow(w *worker) {
+	if w.run.observe != nil && !p.on && w.times.begin > 0 && w.times.begin != clock.Never {
+		p.last = w.totals()
+		p.begin(w.times.begin)
+	}
+}
+
 // flush hands over the interval that ends at at, and begins the next one.
 func (p *sampler) flush(w *worker, at clock.Time) {
 	now := w.totals()
@@ -132,11 +141,15 @@ func (r *run) handOver() {
 	for s := r.seconds.take(); s != nil; s = r.seconds.take() {
 		length := s.to.Sub(s.from).Seconds()
 		if s.phase != phaseBefore || length > 0.9 {
-			r.emit(Event{Event: "sample", At: s.to.Seconds(), Sample: &Sample{
+			sample := &Sample{
 				Phase: r.sampleName(s.phase), Seconds: length,
 				OK: s.ok, Non2xx: s.non2xx, Errors: s.errors, Opened: s.opened,
 				InFlight: s.inFlight, LatencyMS: s.latency.summary(), histogram: s.latency.hdr,
-			}})
+			}
+			if r.job.cfg.Part.shared() && s.latency.n > 0 {
+				sample.Latencies, _ = s.latency.encode() // without it the others' percentiles cannot be joined: they are null then
+			}
+			r.emit(Event{Event: "sample", At: s.to.Seconds(), Sample: sample})
 		}
 		r.seconds.give(s)
 	}

@@ -8,13 +8,14 @@ import (
 
 // schedule is the open loop: when requests have to start, whatever the answers
 // do. Request number n of the run is due at from + n ÷ rate; loop i of L takes
-// the numbers i, i+L, i+2L, … so the sum over the loops is exact for any L.
+// the numbers i, i+L, i+2L, … so the sum over the loops is exact for any L, and
+// over the loops of several generators too (see [Part]).
 //
 // A request that finds no free connection waits for one and keeps its time, so
 // that a server that stalls is seen in full. Nothing is stored for those that
 // wait: they are the numbers between next and now.
 type schedule struct {
-	rate   float64    // per second, of all loops; 0: a closed loop
+	rate   float64    // per second, of all loops of all generators; 0: a closed loop
 	from   clock.Time // Never until the schedule runs
 	k      int64      // this loop's next request
 	next   clock.Time // when it is due
@@ -29,15 +30,18 @@ func (p *schedule) running() bool { return p.rate > 0 && p.from != clock.Never }
 func (p *schedule) begin(w *worker) {
 	if p.rate > 0 && p.from == clock.Never && w.times.rateFrom != clock.Never {
 		p.from = w.times.rateFrom
-		p.next = p.due(w, 0)
+		if w.job.cfg.Part.shared() { // the schedule of all began with their load: join it
+			p.from = w.times.begin
+			p.k = p.before(w, w.times.rateFrom)
+		}
+		p.next = p.due(w, p.k)
 		w.wake = min(w.wake, p.next)
 	}
 }
 
 // due is the time of this loop's request k.
 func (p *schedule) due(w *worker, k int64) clock.Time {
-	number := float64(k*int64(w.job.cfg.Loops) + int64(w.index))
-	return p.from + clock.Time(number*1e9/p.rate)
+	return p.from + clock.Time(float64(w.job.number(w.index, k))*1e9/p.rate)
 }
 
 // before is how many requests of this loop are due before at.
@@ -46,7 +50,7 @@ func (p *schedule) before(w *worker, at clock.Time) int64 {
 		return 0
 	}
 	numbers := float64(at-p.from) * p.rate / 1e9
-	k := max(int64(math.Floor((numbers-float64(w.index))/float64(w.job.cfg.Loops)))-1, 0)
+	k := max(int64(math.Floor((numbers-float64(w.job.number(w.index, 0)))/float64(w.job.stride())))-1, 0)
 	for p.due(w, k) < at { // rounding
 		k++
 	}

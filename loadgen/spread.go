@@ -17,7 +17,8 @@ type spread struct {
 	over     time.Duration // one latency; 0 until known
 	released bool          // all are connected and over is known
 	base     clock.Time
-	held     []*slot // connected, waiting to be released
+	began    clock.Time // see begins
+	held     []*slot    // connected, waiting to be released
 }
 
 const (
@@ -46,6 +47,7 @@ func (p *spread) holds(w *worker, s *slot, now clock.Time) bool {
 		at = at.Add((late + p.over - 1) / p.over * p.over)
 	}
 	if at <= now {
+		p.begins(0)
 		return false
 	}
 	s.since = now
@@ -53,10 +55,18 @@ func (p *spread) holds(w *worker, s *slot, now clock.Time) bool {
 	return true
 }
 
+// begins notes when the load really began, by the first of the held slots: it
+// sends so much later than its place in the spread says.
+func (p *spread) begins(late time.Duration) {
+	if p.began == 0 {
+		p.began = p.base.Add(late)
+	}
+}
+
 // place is the first send of s in the first cycle.
 func (p *spread) place(w *worker, s *slot) clock.Time {
-	rank := int64(s.index)*int64(w.job.cfg.Loops) + int64(w.index)
-	return p.base.Add(time.Duration(int64(p.over) * rank / int64(w.job.cfg.Connections)))
+	rank := w.job.number(w.index, int64(s.index))
+	return p.base.Add(time.Duration(int64(p.over) * rank / int64(w.job.whole)))
 }
 
 // measured takes the latency of the first answer.
@@ -69,13 +79,14 @@ func (p *spread) measured(w *worker, latency time.Duration, now clock.Time) {
 }
 
 // release lets the held slots send, each in its place, once all are connected;
-// it does not wait for those whose connects fail.
+// it does not wait for those whose connects fail. One generator of several also
+// waits for the instant at which the load of all begins.
 func (p *spread) release(w *worker, now clock.Time) {
 	gathered := w.everEstablished >= int64(w.wanted) || w.dead > 0 || now.Sub(p.probe) > gatherLimit
-	if p.off || p.released || p.over == 0 || !gathered {
+	if p.off || p.released || p.over == 0 || !gathered || w.times.begin == clock.Never {
 		return
 	}
-	p.released, p.base = true, now
+	p.released, p.base = true, max(now, w.times.begin)
 	held := p.held
 	p.held = nil
 	for _, s := range held {

@@ -14,15 +14,65 @@ func (r *run) story(ctx context.Context) {
 		r.count(ctx)
 		return
 	}
-	if !r.connect(ctx) || !r.warmUp(ctx) || !r.leadIn(ctx) || !r.window(ctx) {
+	if !r.arm(ctx) || !r.connect(ctx) || !r.warmUp(ctx) || !r.leadIn(ctx) || !r.window(ctx) {
 		return
 	}
 	r.drain(ctx)
 }
 
+// arm brings one generator of several to where all begin together: connected,
+// with nothing sent but a probe a loop.
+func (r *run) arm(ctx context.Context) bool {
+	c := &r.job.cfg
+	if !c.Part.shared() {
+		return true
+	}
+	r.phase = "connect"
+	if !r.gather(ctx, establishedOf) {
+		return false
+	}
+	r.emit(Event{Event: "armed", At: clock.Now().Seconds()})
+	begin, ok := r.gate(ctx, c.Gates.Go)
+	if !ok {
+		return false
+	}
+	t := *r.times.Load()
+	t.begin = begin
+	r.times.Store(&t)
+	return r.await(ctx, begin, 20*time.Millisecond, nil)
+}
+
+// gate waits until it is told when a gate opens, and returns that instant: a
+// moment ahead at least, so that every loop has taken it over by then.
+func (r *run) gate(ctx context.Context, opens <-chan clock.Time) (at clock.Time, ok bool) {
+	if opens == nil {
+		return clock.Now().Add(ahead), true
+	}
+	ok = r.await(ctx, clock.Never, 2*time.Millisecond, func() bool {
+		select {
+		case at = <-opens:
+			return true
+		default:
+			return false
+		}
+	})
+	return max(at, clock.Now().Add(ahead)), ok
+}
+
 // connect waits until every connection was answered once, or cannot be.
 func (r *run) connect(ctx context.Context) bool {
 	r.phase = "connect"
+	if !r.gather(ctx, answeredOf) {
+		return false
+	}
+	r.emit(Event{Event: "ready", At: clock.Now().Seconds()})
+	r.startSchedule()
+	return true
+}
+
+// gather waits until of counts all connections, but for those that are hopeless,
+// or makes no progress. It is false without any connection.
+func (r *run) gather(ctx context.Context, of func(*status) int64) bool {
 	n := int64(r.job.cfg.Connections)
 	var best int64
 	last := clock.Now()
@@ -35,14 +85,9 @@ func (r *run) connect(ctx context.Context) bool {
 		if established == 0 {
 			limit = r.job.cfg.Timeout + ahead
 		}
-		return answered+hopeless >= n || clock.Now().Sub(last) > limit
+		return r.sum(of)+hopeless >= n || clock.Now().Sub(last) > limit
 	})
-	if !ok || r.sum(establishedOf) == 0 {
-		return false
-	}
-	r.emit(Event{Event: "ready", At: clock.Now().Seconds()})
-	r.startSchedule()
-	return true
+	return ok && r.sum(establishedOf) > 0
 }
 
 // startSchedule lets an open loop begin.
@@ -86,6 +131,16 @@ func (r *run) leadIn(ctx context.Context) bool {
 			return false
 		}
 		open = clock.Now().Add(ahead)
+	}
+	if c := &r.job.cfg; c.Part.shared() {
+		if c.LeadIn != nil && !r.await(ctx, open, 20*time.Millisecond, nil) {
+			return false
+		}
+		r.emit(Event{Event: "primed", At: clock.Now().Seconds()})
+		var ok bool
+		if open, ok = r.gate(ctx, c.Gates.Open); !ok {
+			return false
+		}
 	}
 	t := *r.times.Load()
 	t.open = open

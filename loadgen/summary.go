@@ -56,7 +56,42 @@ func (r *run) result() *Result {
 		res.Histogram = text
 	}
 	res.Warnings = append(res.Warnings, r.warnings(res, window)...)
+	if r.job.cfg.Part.shared() {
+		res.Part = r.part(before, window)
+	}
 	return res
+}
+
+// part is what others need to join the result with theirs.
+func (r *run) part(before, window *counts) *PartResult {
+	p := &PartResult{Index: r.job.cfg.Part.Index, Of: r.job.cfg.Part.Of, OpenedAt: r.opened.Seconds(), Histograms: map[string]string{}}
+	began := clock.Time(0)
+	for _, w := range r.workers {
+		began = max(began, w.spread.began)
+	}
+	if begin := r.times.Load().begin; began == 0 && begin != clock.Never {
+		began = begin // its only connection is the probe's, which waits for nobody
+	}
+	p.BeganAt = began.Seconds()
+	add := func(name string, h *histogram) {
+		if h.n == 0 {
+			return
+		}
+		if text, err := h.encode(); err == nil {
+			p.Histograms[name] = text
+		}
+	}
+	add("connect", r.connects())
+	add("warmup", before.latency())
+	add("lag", &window.lag)
+	add("from_send", &window.fromSend)
+	add("pacing", &window.pacing)
+	for i := range window.targets {
+		if len(r.job.cfg.Targets) > 0 {
+			add(fmt.Sprintf("target.%d", i), &window.targets[i].latency)
+		}
+	}
+	return p
 }
 
 func number(f float64) *float64 { return &f }
@@ -176,7 +211,7 @@ func (r *run) targets(window *counts) []TargetResult {
 // open is the account of the schedule.
 func (r *run) open(window *counts) *Open {
 	o := &Open{
-		OfferedPerS: r.job.cfg.Rate, Late: window.late,
+		OfferedPerS: r.job.cfg.Rate / float64(r.job.cfg.Part.of()), Late: window.late,
 		LatencyFromSendMS: window.fromSend.summary(), PacingMS: window.pacing.summary(),
 	}
 	for _, w := range r.workers {

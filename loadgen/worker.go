@@ -139,6 +139,7 @@ func (w *worker) Due(now clock.Time) clock.Time {
 func (w *worker) housekeeping(now clock.Time) {
 	if t := w.run.times.Load(); *t != w.times {
 		w.times = *t
+		w.sampler.follow(w)
 		w.setBoundary()
 		w.schedule.begin(w)
 		if now >= w.boundary {
@@ -175,6 +176,9 @@ func (w *worker) timer(s *slot, now clock.Time) {
 		w.park(s, now)
 		w.startDue(now)
 	default:
+		if !s.answered {
+			w.spread.begins(now.Sub(s.at))
+		}
 		w.send(s, now, now)
 	}
 }

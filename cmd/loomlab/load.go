@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"github.com/urfave/cli/v2"
@@ -27,6 +25,8 @@ func loadCommand() *cli.Command {
 			"\n" +
 			"Latencies are of answers with a 2xx status that completed inside the window. Failures are counted by class, and enter neither latency nor throughput.\n" +
 			"\n" +
+			"With --part this is one of several generators that share the load; all flags are those of the whole. It begins at a line `go AT` on stdin and opens its window at `open AT`, each once its events say armed and primed; AT is in seconds on their clock, and without it is now.\n" +
+			"\n" +
 			"Examples:\n" +
 			"  loomlab load http://127.0.0.1:8080/ -c 100 -d 10s          # closed loop\n" +
 			"  loomlab load http://127.0.0.1:8080/ -R 2000 -d 30s         # open loop, 2000 requests a second\n" +
@@ -43,9 +43,6 @@ func loadCommand() *cli.Command {
 	}
 }
 
-// errNoStart is why a load that was held never began.
-var errNoStart = errors.New("--hold: stdin ended before the line `start`")
-
 func runLoad(c *cli.Context) error {
 	cfg, err := loadConfig(c)
 	if err != nil {
@@ -57,11 +54,7 @@ func runLoad(c *cli.Context) error {
 	context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if c.Bool("hold") {
-		start := make(chan struct{})
-		cfg.Start = start
-		go awaitStart(c.App.Reader, start, cancel)
-	}
+	followStdin(c, &cfg, cancel)
 	observers, err := newLoadObservers(c, &cfg)
 	if err != nil {
 		return usagef("load: %w", err)
@@ -79,10 +72,11 @@ func runLoad(c *cli.Context) error {
 func loadStatus(ctx context.Context, res *loadgen.Result, err error) error {
 	cause := context.Cause(ctx)
 	var ended endedBy
+	var held *heldError
 	switch {
 	case errors.As(cause, &ended):
 		return &statusError{code: 128 + int(ended.Signal.(syscall.Signal))}
-	case errors.Is(cause, errNoStart):
+	case errors.As(cause, &held):
 		return failedf("load: %w", cause)
 	case err != nil:
 		return failedf("load: %w", err)
@@ -90,19 +84,6 @@ func loadStatus(ctx context.Context, res *loadgen.Result, err error) error {
 		return &statusError{code: exitFailed}
 	}
 	return nil
-}
-
-// awaitStart reads lines until one says start. The end of stdin before that
-// ends the run: whoever held it is gone.
-func awaitStart(stdin io.Reader, start chan<- struct{}, cancel context.CancelCauseFunc) {
-	lines := bufio.NewScanner(stdin)
-	for lines.Scan() {
-		if strings.TrimSpace(lines.Text()) == "start" {
-			close(start)
-			return
-		}
-	}
-	cancel(errNoStart)
 }
 
 // printLoadResult prints the result in the form that was asked for.

@@ -32,6 +32,7 @@ func loadFlags() []cli.Flag {
 		&cli.StringFlag{Name: "warmup", Usage: "`DURATION` of load before the lead-in (default: 0s)"},
 		&cli.StringFlag{Name: "lead-in", Usage: "`DURATION` of load before the window (default: max(2 s, 5 × mean latency); none with -n)"},
 		&cli.BoolFlag{Name: "hold", Usage: "stay in the warm-up until a line with the word start comes on stdin"},
+		&cli.StringFlag{Name: "part", Usage: "`I/N`: be generator I of N that share this load"},
 		&cli.StringFlag{Name: "engine", Value: "auto", Usage: "event `LOOP`: auto, epoll or portable"},
 		&cli.StringFlag{Name: "loops", Usage: "`N` event loops, a thread each (default: half of the CPUs)"},
 		&cli.BoolFlag{Name: "json", Usage: "print the result as one JSON object"},
@@ -69,6 +70,9 @@ func loadConfig(c *cli.Context) (loadgen.Config, error) {
 	}
 	if c.IsSet("body") {
 		cfg.Body = p.body("body")
+	}
+	if c.IsSet("part") {
+		cfg.Part = p.part("part")
 	}
 	for _, text := range c.StringSlice("target") {
 		t, err := loadgen.ParseTarget(text)
@@ -146,6 +150,19 @@ func (p *flagParser) rate(name string) float64 {
 		p.note(fmt.Errorf("%s %q: requests per second, above 0 and at most %d", dashed(name), text, loadgen.MaxRate))
 	}
 	return r
+}
+
+// part reads I/N.
+func (p *flagParser) part(name string) (part loadgen.Part) {
+	text := p.c.String(name)
+	index, of, _ := strings.Cut(text, "/")
+	var err, ofErr error
+	part.Index, err = strconv.Atoi(index)
+	part.Of, ofErr = strconv.Atoi(of)
+	if err != nil || ofErr != nil || part == (loadgen.Part{}) {
+		p.note(fmt.Errorf("%s %q: I/N, generator I of N, such as 1/2", dashed(name), text))
+	}
+	return part
 }
 
 // body reads the text, or the file that @ names.

@@ -76,18 +76,14 @@ func joinLoad(a, b *loadgen.Result) *loadgen.Result {
 	r.Seconds += a.Seconds
 	r.BytesIn += a.BytesIn
 	r.Status = addMaps(a.Status, b.Status)
-	r.Requests = addRequests(a.Requests, b.Requests)
+	r.Requests = a.Requests.Plus(b.Requests)
 	r.Connections.Opened += a.Connections.Opened
 	r.Connections.OpenedInWindow = both(a.Connections.OpenedInWindow, b.Connections.OpenedInWindow, sum)
-	f := a.Connections.Failed
-	r.Connections.Failed.Refused += f.Refused
-	r.Connections.Failed.Timeout += f.Timeout
-	r.Connections.Failed.LocalPorts += f.LocalPorts
-	r.Connections.Failed.FDLimit += f.FDLimit
-	r.Connections.Failed.Other += f.Other
+	r.Connections.Failed = a.Connections.Failed.Plus(b.Connections.Failed)
 	r.ThroughputPerS = quotient(float64(r.Requests.OK), r.Seconds)
 	r.LatencyMS, r.Histogram = nil, ""                                 // percentiles are merged, never averaged
 	r.Open, r.ConnectMS, r.SlotSeconds, r.Targets = nil, nil, nil, nil // not pooled
+	r.Generators, r.StartSpreadMS = nil, nil
 	r.Engine = nil
 	if a.Engine != nil && b.Engine != nil {
 		e := *b.Engine
@@ -99,24 +95,6 @@ func joinLoad(a, b *loadgen.Result) *loadgen.Result {
 		r.Engine = &e
 	}
 	return &r
-}
-
-func addRequests(a, b loadgen.Requests) loadgen.Requests {
-	b.CarriedIn += a.CarriedIn
-	b.Sent += a.Sent
-	b.OK += a.OK
-	b.Non2xx += a.Non2xx
-	b.Errors.Timeout += a.Errors.Timeout
-	b.Errors.Reset += a.Errors.Reset
-	b.Errors.EOF += a.Errors.EOF
-	b.Errors.Protocol += a.Errors.Protocol
-	b.Errors.Other += a.Errors.Other
-	b.InFlight += a.InFlight
-	b.Drained.OK += a.Drained.OK
-	b.Drained.Non2xx += a.Drained.Non2xx
-	b.Drained.Errors += a.Drained.Errors
-	b.Drained.Abandoned += a.Drained.Abandoned
-	return b
 }
 
 func joinProbes(a, b *probes.Window, loadA, loadB *loadgen.Result) *probes.Window {
