@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"time"
@@ -35,7 +34,9 @@ type window struct {
 	job    job
 	cell   record.Cell
 	warmth warmth
-	load   *tier
+
+	loads   []*tier     // the load's processes; of our engine more than one where it has several places
+	several *generators // nil: there is one
 
 	began          time.Time
 	warmedAt       time.Time // when the start was given
@@ -106,56 +107,7 @@ func (w *window) run(ctx context.Context) {
 		w.runCommand(ctx)
 		return
 	}
-	if !w.drive(ctx, w.f.plan.EngineArgv(*w.f.sut, w.f.url, w.job.Rung(), w.job.warm), w.line, true) {
-		return
-	}
-	if w.result == nil && w.cell.Status == "ok" && ctx.Err() == nil {
-		w.fail("the load engine %s%s", w.load.cause(), w.load.lastWords())
-	}
-}
-
-// drive starts the load child and waits until it, the SUT or the caller ends it.
-// With held it has a stdin, on which the start is given. It is false when the
-// cell has failed.
-func (w *window) drive(ctx context.Context, argv []string, lines func([]byte), held bool) bool {
-	f := w.f
-	load, err := start(f.lab.self, launch{tier: "load", place: f.launcher("load"), argv: argv, log: f.lab.log("load"), lines: lines, stdin: held})
-	if err != nil {
-		w.fail("%v", err)
-		return false
-	}
-	w.load = load
-	defer load.stop()
-	if _, err := f.watch.add(load); err != nil {
-		w.cell.Unavailable["probes.load"] = err.Error()
-	}
-	most := w.mostTime()
-	limit := time.NewTimer(most)
-	defer limit.Stop()
-	select {
-	case <-load.done:
-	case <-f.app.ended():
-		w.fail("the SUT %s in the middle of the cell, %.1f s after it began%s", f.app.cause(), time.Since(w.began).Seconds(), f.app.lastWords())
-		return false
-	case <-f.down.ended():
-		w.fail("the downstream %s in the middle of the cell%s", f.down.cause(), f.down.lastWords())
-		return false
-	case <-f.db.ended():
-		w.fail("PostgreSQL %s in the middle of the cell%s", f.db.tier.cause(), f.db.tier.lastWords())
-		return false
-	case <-limit.C:
-		w.fail("the load did not end within %v", most)
-		return false
-	case <-ctx.Done():
-		load.interrupt()
-		select {
-		case <-load.gone:
-		case <-time.After(2 * time.Second):
-			load.stop() // it does not listen
-		}
-	}
-	<-load.gone
-	return true
+	w.runEngine(ctx)
 }
 
 // slowestCount is the rate, per second, at which a window of a number of requests
@@ -185,6 +137,20 @@ func (w *window) line(b []byte) {
 		w.resultErr = fmt.Errorf("the load engine said %.80q, which is no JSON", b)
 		return
 	}
+	if e.Event != "result" {
+		w.event(e)
+		return
+	}
+	var r record.LoadResult
+	if err := json.Unmarshal(b, &r); err != nil {
+		w.resultErr = err
+		return
+	}
+	w.result = &r
+}
+
+// event follows the load through its phases.
+func (w *window) event(e record.LoadEvent) {
 	switch {
 	case e.Event == "ready":
 		w.f.watch.phase("warmup")
@@ -210,13 +176,6 @@ func (w *window) line(b []byte) {
 		w.endRSS, w.peakRSS = w.f.rss(), w.f.peakRSS()
 		w.f.watch.phase("drain")
 		w.mapMemory(w.ctx, func(c *record.CellMemory, m *record.MemoryMap) { c.After = m })
-	case e.Event == "result":
-		var r record.LoadResult
-		if err := json.Unmarshal(b, &r); err != nil {
-			w.resultErr = err
-			return
-		}
-		w.result = &r
 	}
 }
 
@@ -235,7 +194,7 @@ func (w *window) sample(e record.LoadEvent) {
 		}
 		w.f.watch.phase("lead-in")
 		w.say("lead-in")
-		_, _ = io.WriteString(w.load.stdin, "start\n") // an error shows as the load child's end
+		w.start()
 	}
 }
 
@@ -343,6 +302,11 @@ func (w *window) joinProbes() {
 	w.f.span = [2]float64{w.opened, w.closed}
 	c.Probes = w.f.watch.window(w.opened, w.closed)
 	w.joinMachines()
+	if own := w.f.watch.windows(record.TierLoad, w.opened, w.closed); len(own) == len(c.Load.Generators) {
+		for i := range own {
+			c.Load.Generators[i].RunDelayS = own[i].RunDelayS
+		}
+	}
 	for _, p := range c.Probes {
 		if p.CPUS != nil && c.Load.Requests.OK > 0 {
 			us := *p.CPUS * 1e6 / float64(c.Load.Requests.OK)

@@ -31,9 +31,9 @@ type circumstances struct {
 // doubtRules are small and pure: each looks at one thing and returns a doubt or
 // nil. Those that make a cell useless come first.
 var doubtRules = []func(record.Cell, circumstances) *record.Doubt{
-	impossibleThroughput, impossibleCalls, impossibleMean, impossibleSlots,
+	impossibleThroughput, impossibleCalls, impossibleMean, impossibleSlots, impossibleAccount,
 	fewerConnections, stuck, errorsSeen, restarted, resumed, notSteady, jitBusy, notQuiet,
-	engineSaturated, engineLate, downstreamRejected, downstreamSaturated, downstreamLate, waitsForCPU, calibrationDrift, machineSpeed, machineBusy,
+	startSpread, unequal, engineSaturated, engineLate, downstreamRejected, downstreamSaturated, downstreamLate, waitsForCPU, calibrationDrift, machineSpeed, machineBusy,
 	renewed, retried, heavyTail, thinP99,
 }
 

@@ -71,3 +71,16 @@ func impossibleSlots(c record.Cell, _ circumstances) *record.Doubt {
 	}
 	return nil
 }
+
+// impossibleAccount: what several generators sent together has an outcome
+// together. (One engine's own account is held by its tests; a load command need
+// not keep one.)
+func impossibleAccount(c record.Cell, _ circumstances) *record.Doubt {
+	off := c.Load.Identity()
+	if len(c.Load.Generators) == 0 || off == 0 {
+		return nil
+	}
+	q := c.Load.Requests
+	return impossible("carried in + sent = ok + non-2xx + errors + in flight", "%d + %d, and %d + %d + %d + %d: off by %d",
+		q.CarriedIn, q.Sent, q.OK, q.Non2xx, q.Errors.Total(), q.InFlight, off)
+}

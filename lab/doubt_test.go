@@ -113,6 +113,15 @@ func TestDoubts(t *testing.T) {
 		{"short window", func(c *cell, _ *about) {
 			c.Load.Seconds, c.Load.SlotSeconds, c.Load.Requests.OK, c.Downstream.Answered = 30, ptr(30_000.0), 297_000, 297_000
 		}, "thin-p99"},
+		{"two generators", func(c *cell, _ *about) { divide(c, 0) }, ""},
+		{"one of them at its limit", func(c *cell, _ *about) { divide(c, 0); c.Load.Generators[1].Engine.CPUSystemS = 33 }, "engine-saturated"},
+		{"… and late", func(c *cell, _ *about) { divide(c, 0); c.Load.Generators[1].Engine.LagP99MS = ptr(6.0) }, "engine-late"},
+		{"… and waiting for a CPU", func(c *cell, _ *about) { divide(c, 0); c.Load.Generators[1].RunDelayS = ptr(401.0) }, "waits-for-cpu"},
+		{"they do not begin together", func(c *cell, _ *about) { divide(c, 0); c.Load.StartSpreadMS = ptr(5.1) }, "start-spread"},
+		{"within 5 % of their parts", func(c *cell, _ *about) { divide(c, 0.05) }, ""},
+		{"not so", func(c *cell, _ *about) { divide(c, 0.054) }, "generators-unequal"},
+		{"which may be chance where latencies vary", func(c *cell, _ *about) { divide(c, 0.054); c.Load.LatencyMS.Stddev = 2000 }, ""},
+		{"a sum that does not add up", func(c *cell, _ *about) { divide(c, 0); c.Load.Requests.Sent-- }, "impossible"},
 		{"nothing measured", func(c *cell, _ *about) { c.Load = nil }, ""},
 		{"no probes at all", func(c *cell, _ *about) { c.Probes, c.Machine, c.Downstream, c.Settle = nil, nil, nil, nil }, ""},
 	}
@@ -133,6 +142,22 @@ func TestDoubts(t *testing.T) {
 			t.Errorf("%s: doubts %v, want %q", test.name, got, test.want)
 		}
 	}
+}
+
+// divide makes the load that of two generators, of which the second got so much
+// less than its part.
+func divide(c *record.Cell, less float64) {
+	c.Load.RequestedS, c.Load.StartSpreadMS = ptr(40.0), ptr(0.2)
+	half := c.Load.Requests.OK / 2
+	missing := int64(less * float64(half))
+	for i, ok := range []int64{half + missing, half - missing} {
+		engine := *c.Load.Engine
+		engine.CPUUserS, engine.CPUSystemS = 2, 4
+		c.Load.Generators = append(c.Load.Generators, record.LoadGenerator{
+			Index: i + 1, Place: "local", Connections: 500, Seconds: 40, Requests: record.LoadRequests{OK: ok}, Engine: &engine, RunDelayS: ptr(1.0),
+		})
+	}
+	c.Load.Requests.Sent = c.Load.Requests.OK
 }
 
 func TestRunDoubts(t *testing.T) {

@@ -21,17 +21,21 @@ const (
 const ownCore = "give the instrument cores of its own, or lower the rung"
 
 func engineSaturated(c record.Cell, _ circumstances) *record.Doubt {
-	e := c.Load.Engine
-	if e == nil || e.Loops == 0 || c.Load.Seconds == 0 {
-		return nil
+	var full []string
+	for _, e := range engines(c) {
+		if e.engine == nil || e.engine.Loops == 0 || e.seconds == 0 {
+			continue
+		}
+		if cores := (e.engine.CPUUserS + e.engine.CPUSystemS) / e.seconds; cores >= busyLoops*float64(e.engine.Loops) {
+			full = append(full, fmt.Sprintf("%s%.2f cores with %s", e.name, cores, count(e.engine.Loops, "loop")))
+		}
 	}
-	cores := (e.CPUUserS + e.CPUSystemS) / c.Load.Seconds
-	if cores < busyLoops*float64(e.Loops) {
+	if full == nil {
 		return nil
 	}
 	return &record.Doubt{Kind: record.DoubtEngineSaturated, Threshold: "below 85 % of its loops' cores",
-		Evidence: fmt.Sprintf("%.2f cores with %s", cores, count(e.Loops, "loop")),
-		Remedy:   "the figures are the engine's own limit: more --loops on more cores, or several generators"}
+		Evidence: strings.Join(full, "; "),
+		Remedy:   "the figures are the engine's own limit: more --loops on more cores, or several generators (--place load=A,B)"}
 }
 
 // engineLate: how late the engine handled what was ready adds to the latencies.
@@ -42,15 +46,21 @@ func engineLate(c record.Cell, _ circumstances) *record.Doubt {
 		return &record.Doubt{Kind: "engine-late", Threshold: "at most 1 % of the requests start more than 10 ms after their time",
 			Evidence: fmt.Sprintf("%d of %d", o.Late, o.Scheduled), Remedy: ownCore}
 	}
-	e, limit := c.Load.Engine, lateMS
+	limit := lateMS
 	if mean := meanMS(c); mean > 0 {
 		limit = max(1, min(limit, mean/2))
 	}
-	if e == nil || e.LagP99MS == nil || *e.LagP99MS <= limit {
+	var late []string
+	for _, e := range engines(c) {
+		if e.engine != nil && e.engine.LagP99MS != nil && *e.engine.LagP99MS > limit {
+			late = append(late, fmt.Sprintf("%slag p99 %.1f ms", e.name, *e.engine.LagP99MS))
+		}
+	}
+	if late == nil {
 		return nil
 	}
 	return &record.Doubt{Kind: "engine-late", Threshold: "lag p99 ≤ 5 ms, and ≤ half the mean latency",
-		Evidence: fmt.Sprintf("lag p99 %.1f ms", *e.LagP99MS), Remedy: ownCore}
+		Evidence: strings.Join(late, "; "), Remedy: ownCore}
 }
 
 // downstreamSaturated takes the downstream's loops to be half of the cores, as
@@ -109,14 +119,19 @@ func waitsForCPU(c record.Cell, _ circumstances) *record.Doubt {
 		return nil
 	}
 	var late []string
-	for _, tier := range []struct{ key, name string }{{record.TierLoad, "engine"}, {record.TierDownstream, "downstream"}} {
-		p := c.Probes[tier.key]
-		if p == nil || p.RunDelayS == nil {
-			continue
+	check := func(name string, runDelay *float64, requests int64) {
+		if runDelay == nil || requests == 0 {
+			return
 		}
-		if ms := *p.RunDelayS * 1e3 / float64(ok); ms > waitShare*mean {
-			late = append(late, fmt.Sprintf("%s %.2f ms a request (%.2f s), mean latency %.2f ms", tier.name, ms, *p.RunDelayS, mean))
+		if ms := *runDelay * 1e3 / float64(requests); ms > waitShare*mean {
+			late = append(late, fmt.Sprintf("%s %.2f ms a request (%.2f s), mean latency %.2f ms", name, ms, *runDelay, mean))
 		}
+	}
+	for _, e := range engines(c) {
+		check(e.name+"engine", e.runDelay, e.ok)
+	}
+	if p := c.Probes[record.TierDownstream]; p != nil {
+		check("downstream", p.RunDelayS, ok)
 	}
 	if late == nil {
 		return nil

@@ -166,13 +166,21 @@ func (p *Plan) writeSUT(b *strings.Builder, s PlannedSUT, values Placeholders) e
 	}
 	first := p.load(s).Rungs()[0]
 	base := s.BaseURL(hostPort(values["address"], examplePort))
-	load := p.EngineArgv(s, base, first, false)
 	if s.LoadCommand != nil {
-		if load, err = p.LoadCommandArgv(s, base, first, nil); err != nil {
+		load, err := p.LoadCommandArgv(s, base, first, nil)
+		if err != nil {
 			return err
 		}
+		fmt.Fprintf(b, "  %s\n", record.JoinWords(load))
+		return nil
 	}
-	fmt.Fprintf(b, "  %s\n", record.JoinWords(load))
+	places := p.generators(&s.SUT, first)
+	for i, place := range places {
+		if len(places) > 1 {
+			fmt.Fprintf(b, "  # generator %d of %d, at %v; the lab gives it the word on its stdin\n", i+1, len(places), place)
+		}
+		fmt.Fprintf(b, "  %s\n", record.JoinWords(ofGenerator(p.EngineArgv(s, base, first, false), i, len(places))))
+	}
 	return nil
 }
 

@@ -219,16 +219,6 @@ func (p *Plan) checkReach(s *PlannedSUT) error {
 	return nil
 }
 
-// Startable says which place of the plan no tier can be started in yet.
-func (p *Plan) Startable() error {
-	for i := range p.SUTs {
-		if l := p.launchers(&p.SUTs[i].SUT, record.TierLoad); len(l) > 1 {
-			return fmt.Errorf("a load in %d places can be planned and shown with --dry-run, and not yet started", len(l))
-		}
-	}
-	return nil
-}
-
 // away is the first other machine on which a tier around a SUT runs; "": none.
 func (p *Plan) away(s *record.SUT) string {
 	for _, tier := range Tiers {

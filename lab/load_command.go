@@ -47,7 +47,7 @@ func (w *window) runCommand(ctx context.Context) {
 	w.say("load command")
 	said := &commandLines{window: w, log: f.lab.log("load")}
 	sampled := f.watch.often(commandSampling)
-	ended := w.drive(ctx, argv, said.line, false)
+	ended := w.drive(ctx, []child{{f.launcher(record.TierLoad), argv, said.line}}, false)
 	sampled()
 	if !ended || ctx.Err() != nil {
 		return
@@ -55,7 +55,7 @@ func (w *window) runCommand(ctx context.Context) {
 	w.endRSS, w.peakRSS = f.rss(), f.peakRSS()
 	result, unavailable, err := parseLoadResult(said.text.Bytes(), w.job.Rung())
 	if err != nil {
-		w.fail("the load command %s: %v%s", w.load.cause(), err, w.load.lastWords())
+		w.fail("the load command %s: %v%s", w.loads[0].cause(), err, w.loads[0].lastWords())
 		return
 	}
 	result.Target, result.Started = f.url+f.sut.Path, w.began.UTC()
@@ -74,7 +74,8 @@ func (w *window) runCommand(ctx context.Context) {
 func (w *window) warmUp(ctx context.Context) bool {
 	f := w.f
 	var last *record.LoadResult
-	ok := w.drive(ctx, f.plan.EngineArgv(*f.sut, f.url, w.job.Rung(), true), func(b []byte) {
+	argv := f.plan.EngineArgv(*f.sut, f.url, w.job.Rung(), true)
+	ok := w.drive(ctx, []child{{f.launcher(record.TierLoad), argv, func(b []byte) {
 		var e record.LoadEvent
 		if json.Unmarshal(b, &e) != nil {
 			return
@@ -86,7 +87,7 @@ func (w *window) warmUp(ctx context.Context) bool {
 		case e.Event == "sample" && e.Sample != nil:
 			w.sample(e)
 			if !w.warmedAt.IsZero() {
-				w.load.interrupt()
+				w.loads[0].interrupt()
 			}
 		case e.Event == "result":
 			var r record.LoadResult
@@ -94,13 +95,13 @@ func (w *window) warmUp(ctx context.Context) bool {
 				last = &r
 			}
 		}
-	}, true)
+	}}}, true)
 	f.watch.remove(record.TierLoad)
 	if !ok || ctx.Err() != nil {
 		return ok
 	}
 	if w.warmedAt.IsZero() {
-		w.fail("the load engine %s while it warmed up for the load command%s", w.load.cause(), w.load.lastWords())
+		w.fail("the load engine %s while it warmed up for the load command%s", w.loads[0].cause(), w.loads[0].lastWords())
 		return false
 	}
 	w.joinWarmup(last)

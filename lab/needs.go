@@ -61,9 +61,17 @@ func (p *Plan) rungNeeds(s *PlannedSUT, connections int) Needs {
 	if p.launcher(&s.SUT, record.TierDownstream).host != "" {
 		n.DownstreamFDs, n.DownstreamBytes = 0, 0
 	}
-	if !slices.ContainsFunc(p.launchers(&s.SUT, record.TierLoad), func(l Launcher) bool { return l.host == "" }) {
-		n.LoadFDs, n.LoadBytes, n.LocalPorts = 0, 0, 0
+	here, all := 0, p.launchers(&s.SUT, record.TierLoad)
+	for _, l := range all {
+		if l.host == "" {
+			here++
+		}
 	}
+	if here == 0 {
+		n.LoadFDs = 0
+	}
+	n.LoadBytes = n.LoadBytes * int64(here) / int64(len(all))
+	n.LocalPorts = n.LocalPorts * here / len(all)
 	n.MemoryBytes = n.LoadBytes + n.SUTBytes + n.DownstreamBytes + n.PostgresBytes
 	return n
 }
@@ -83,8 +91,9 @@ func (p *Plan) mostDescriptors(s *PlannedSUT, tier string) int {
 // tierNeeds is what the tiers take wherever they run.
 func (p *Plan) tierNeeds(s *PlannedSUT, connections int) Needs {
 	in, out := within(connections, s.Limits.MaxConnections), 0
-	n := Needs{LoadFDs: connections + ownFDs, LocalPorts: connections + p.timeWait(s, connections)}
-	n.LoadBytes = tierBytes + int64(connections)*connectionBytes
+	generators := len(p.launchers(&s.SUT, record.TierLoad))
+	n := Needs{LoadFDs: (connections+generators-1)/generators + ownFDs, LocalPorts: connections + p.timeWait(s, connections)}
+	n.LoadBytes = int64(generators)*tierBytes + int64(connections)*connectionBytes
 	if s.Downstream != nil {
 		out = within(within(in, s.Limits.Workers)*max(1, s.Fanout), s.Limits.ClientPool)
 		n.DownstreamFDs = out + ownFDs
@@ -159,10 +168,10 @@ func (n Needs) most(m Needs) Needs {
 func (p *Plan) placedCPUs(s *PlannedSUT) int {
 	most := 0
 	for _, tier := range Tiers {
-		place := p.launcher(&s.SUT, tier)
-		cpus, err := probes.ParseCPUList(place.cpus)
-		if err == nil && len(cpus) > 0 && place.host == "" {
-			most = max(most, slices.Max(cpus)+1)
+		for _, place := range p.launchers(&s.SUT, tier) {
+			if cpus, err := probes.ParseCPUList(place.cpus); err == nil && len(cpus) > 0 && place.host == "" {
+				most = max(most, slices.Max(cpus)+1)
+			}
 		}
 	}
 	return most

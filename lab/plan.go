@@ -175,7 +175,7 @@ func (p *Plan) planSUTs(own map[string]bool, opts Options) error {
 			}
 			planned.standIn()
 		}
-		if err := p.checkReach(&planned); err != nil {
+		if err := errors.Join(p.checkReach(&planned), p.checkGenerators(&planned)); err != nil {
 			return err
 		}
 		if why := p.placeLacks(planned); why != "" {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -180,12 +181,24 @@ func (f *fork) evidence(c record.Cell, account *record.DownstreamStats) evidence
 			about.cpus[name] = n
 		}
 	}
-	if list := f.launcher(record.TierLoad).cpus; list != "" {
-		if cpus, err := probes.ParseCPUList(list); err == nil {
-			about.cpus[record.TierLoad] = len(cpus)
-		}
+	if n := cpusOf(f.plan.launchers(&f.sut.SUT, record.TierLoad)); n > 0 {
+		about.cpus[record.TierLoad] = n
 	}
 	return about
+}
+
+// cpusOf is how many CPUs the places of a tier allow it together; 0: all.
+func cpusOf(places []Launcher) int {
+	var all []int
+	for _, place := range places {
+		cpus, err := probes.ParseCPUList(place.cpus)
+		if place.cpus == "" || err != nil {
+			return 0
+		}
+		all = append(all, cpus...)
+	}
+	slices.Sort(all)
+	return len(slices.Compact(all))
 }
 
 // knownLimits are those of the fork's SUT.

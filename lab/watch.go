@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -88,16 +89,11 @@ func (w *watch) sockets(host probes.FS) {
 	w.host = host
 }
 
-// remove stops watching the tier of that name.
+// remove stops watching the tier of that name, all its processes.
 func (w *watch) remove(name string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for i, t := range w.tiers {
-		if t.name == name {
-			w.tiers = append(w.tiers[:i], w.tiers[i+1:]...)
-			return
-		}
-	}
+	w.tiers = slices.DeleteFunc(w.tiers, func(t *watched) bool { return t.name == name })
 }
 
 // begin drops the samples of the cell before and labels what follows.
@@ -130,11 +126,27 @@ func (w *watch) each(read func(processTree) probes.Sample) {
 	collected := w.askAway(read)
 	for _, t := range w.tiers {
 		if t.host == "" {
-			w.sample(t, read)
+			t.samples = append(t.samples, read(t.tree))
 		}
 	}
 	w.machine[""] = append(w.machine[""], machineMoment{w.host.SampleMachine(), selfCPU()})
 	collected()
+	w.points()
+}
+
+// points hands on what each tier looks like now, which has just been sampled: one
+// point, however many processes it is.
+func (w *watch) points() {
+	byTier := map[string][]probes.Sample{}
+	for _, t := range w.tiers {
+		byTier[t.name] = append(byTier[t.name], t.samples[len(t.samples)-1])
+	}
+	for _, t := range w.tiers {
+		if now := byTier[t.name]; now != nil {
+			w.point(t.name, probes.SumSamples(now))
+			delete(byTier, t.name)
+		}
+	}
 }
 
 // askAway samples what is on other machines, all at the same time: each takes a
@@ -154,7 +166,7 @@ func (w *watch) askAway(read func(processTree) probes.Sample) (collect func()) {
 		asked.Wait()
 		for i, t := range w.tiers {
 			if t.host != "" {
-				w.sample(t, func(processTree) probes.Sample { return samples[i] })
+				t.samples = append(t.samples, samples[i])
 			}
 		}
 		for i, s := range w.sites {
@@ -195,10 +207,15 @@ func (w *watch) sutBy(read func(processTree) probes.Sample) *probes.Sample {
 func (w *watch) sample(t *watched, read func(processTree) probes.Sample) probes.Sample {
 	s := read(t.tree)
 	t.samples = append(t.samples, s)
-	p := w.where
-	p.Tier, p.Sample = t.name, &s
-	w.collect(p)
+	w.point(t.name, s)
 	return s
+}
+
+// point hands on what a tier looks like now.
+func (w *watch) point(tier string, s probes.Sample) {
+	p := w.where
+	p.Tier, p.Sample = tier, &s
+	w.collect(p)
 }
 
 // report hands on a point that is not a process sample (load, in-flight gauge).
@@ -212,12 +229,25 @@ func (w *watch) report(f func(p *record.Point)) {
 
 // window cuts the samples of every tier to [open, closed], in clock seconds.
 func (w *watch) window(open, closed float64) map[string]*probes.Window {
+	cut := map[string]*probes.Window{}
+	for _, name := range Tiers {
+		if processes := w.windows(name, open, closed); processes != nil {
+			sum := probes.SumWindows(processes)
+			cut[name] = &sum
+		}
+	}
+	return cut
+}
+
+// windows does it for each process of one tier, in the order of their start.
+func (w *watch) windows(name string, open, closed float64) []probes.Window {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	cut := map[string]*probes.Window{}
+	var cut []probes.Window
 	for _, t := range w.tiers {
-		win := probes.NewWindow(t.samples, open, closed)
-		cut[t.name] = &win
+		if t.name == name {
+			cut = append(cut, probes.NewWindow(t.samples, open, closed))
+		}
 	}
 	return cut
 }

@@ -15,9 +15,16 @@ type (
 	LoadConnections = loadgen.Connections
 	LoadRequests    = loadgen.Requests
 	LoadEngine      = loadgen.Engine
+	LoadGenerator   = loadgen.Generator
 	LoadOpen        = loadgen.Open
 	LoadTarget      = loadgen.TargetResult
 	Latency         = loadgen.Latency
 	DownstreamStats = downstream.Stats
 	MachineWindow   = probes.MachineWindow
 )
+
+// MergeLoads joins the results of several generators to that of the whole load.
+func MergeLoads(parts []*LoadResult) (*LoadResult, error) { return loadgen.Merge(parts) }
+
+// MergeLoadSamples joins the same second of several generators.
+func MergeLoadSamples(parts []*LoadSample) *LoadSample { return loadgen.MergeSamples(parts) }

@@ -20,8 +20,10 @@ func about(saved *record.Saved) []string {
 	if jdks := jdks(run); jdks != "" {
 		lines = append(lines, jdks)
 	}
-	if line := postgres(run); line != "" {
-		lines = append(lines, line)
+	for _, line := range []string{postgres(run), generators(saved)} {
+		if line != "" {
+			lines = append(lines, line)
+		}
 	}
 	if s := run.Experiment.Source; s != nil && s.Title != "" && publishedOfThese(&run.Experiment) {
 		counting := "counted inside the window"

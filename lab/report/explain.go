@@ -125,6 +125,7 @@ func (e *explainer) windows(name, kind string, cells []*record.Cell, all int) {
 		}
 	}
 	e.ceilings(c)
+	e.generators(c)
 	e.doubts(cells)
 }
 
@@ -219,7 +220,7 @@ var explanations = map[string]string{
 	record.VerdictHotThread:     "One thread does work that is not spread: it runs all the time while other CPUs idle. 1 ÷ its time per request is the most.",
 	record.VerdictBlockedLoop:   "A thread of an event loop sleeps, or waits for a lock or a reply, and all of its connections wait with it: loops ÷ time blocked is the most. Blocking work belongs on a pool of its own (boundedElastic, a worker pool, virtual threads).",
 	record.VerdictDownstream:    "What is measured is the downstream: its own delay, connections or failures, not the SUT.",
-	record.VerdictLoadEngine:    "What is measured is the load engine: it has no CPU left, or does not get the one it has. Give it cores of its own (--place load=cpus:…), or lower the rung.",
+	record.VerdictLoadEngine:    "What is measured is the load engine: it has no CPU left, or does not get the one it has. Give it cores of its own (--place load=cpus:…), share the load over several generators (--place load=A,B), or lower the rung.",
 	record.VerdictAcceptQueue:   "New connections come faster than the SUT accepts them. The kernel drops what does not fit into the accept queue, and the client tries again after 1 s, 3 s, 7 s.",
 	record.VerdictConnectionCap: "The SUT serves so many connections and leaves the others in its accept queue, where clients believe to be connected.",
 	record.VerdictLocalPorts:    "Each new connection takes a local port, and a closed one keeps it for a minute (TIME_WAIT). Keep connections alive, or widen net.ipv4.ip_local_port_range.",
