@@ -26,6 +26,7 @@ bench: build ## the instrument against its peers, interleaved; says which peers 
 	$(GO) test -run '^$$' -bench . -benchtime 200ms ./loadgen/... ./downstream/...
 	$(GO) run ./bench load
 	$(GO) run ./bench downstream
+	$(GO) run ./bench generators
 
 SEEDS ?= 1,2
 verdicts: build ## the matrix of labelled bottlenecks: does the lab name each? SEEDS=3,4 draws other parameters; JARS=--jars adds the real jars

@@ -4,6 +4,7 @@
 //
 //	go run ./bench load         the load engine against wrk and bombardier
 //	go run ./bench downstream   the downstream
+//	go run ./bench generators   several generators against one: is it the same load?
 //	go run ./bench soak         engine and downstream for half an hour: does anything grow or get lost?
 package main
 

@@ -34,11 +34,10 @@ func (w *window) runEngine(ctx context.Context) {
 // runGenerators does it by several. Where one is lost, what the others counted is
 // half a load: the cell fails, without figures.
 func (w *window) runGenerators(ctx context.Context, places []Launcher, argv []string) {
-	gs := &generators{each: w.event}
+	gs := newGenerators(places, w.event)
 	w.several = gs
 	var children []child
 	for i, place := range places {
-		gs.all = append(gs.all, &generator{index: i + 1, of: len(places), place: place, passed: map[string]bool{}})
 		children = append(children, child{place, ofGenerator(argv, i, len(places)), func(b []byte) { gs.line(i, b) }})
 	}
 	if !w.drive(ctx, children, true) {
@@ -168,6 +167,6 @@ func stopAll(tiers []*tier) {
 // start ends the warm-up. An error shows as the load's end.
 func (w *window) start() {
 	for _, load := range w.loads {
-		_, _ = load.stdin.Write([]byte("start\n"))
+		go func() { _, _ = load.stdin.Write([]byte("start\n")) }()
 	}
 }

@@ -38,8 +38,7 @@ type generator struct {
 	of    int
 	place Launcher
 	tier  *tier
-	ahead float64       // how far the clock of its host is ahead of ours, in seconds
-	trip  time.Duration // that a word takes to its host
+	ahead float64 // how far the clock of its host is ahead of ours, in seconds
 
 	passed  map[string]bool    // events that it has said
 	closed  float64            // when its window closed, on this host's clock
@@ -57,6 +56,10 @@ func (g *generator) tell(word string, at float64) {
 	_, _ = io.WriteString(g.tier.stdin, word+" "+strconv.FormatFloat(at+g.ahead, 'f', 9, 64)+"\n")
 }
 
+// clock is how far the clock of the launcher's host is ahead of this one's, and how
+// long a word takes to get there. Tiers run on this host, whose processes have one clock.
+func (l Launcher) clock() (ahead, trip time.Duration) { return 0, 0 }
+
 // line handles one JSON line of generator i. It runs on that one's reader.
 func (gs *generators) line(i int, b []byte) {
 	gs.mu.Lock()
@@ -72,7 +75,7 @@ func (gs *generators) line(i int, b []byte) {
 		gs.err = fmt.Errorf("%v said %.80q, which is no JSON of the load engine", g, b)
 		return
 	}
-	e.At -= g.ahead
+	e.At -= g.ahead // here and nowhere before: what is told to it went the other way
 	gs.take(g, e)
 }
 
@@ -119,13 +122,14 @@ func (gs *generators) stand(event string) bool {
 
 // openGate tells all the instant at which they go on, and returns it.
 func (gs *generators) openGate(word string) float64 {
-	trip := time.Duration(0)
+	far := time.Duration(0)
 	for _, g := range gs.all {
-		trip = max(trip, g.trip)
+		_, trip := g.place.clock()
+		far = max(far, trip)
 	}
-	at := clock.Now().Add(gateAhead + trip).Seconds()
+	at := clock.Now().Add(gateAhead + far).Seconds()
 	for _, g := range gs.all {
-		g.tell(word, at)
+		go g.tell(word, at) // one that is slow to take it must not hold up the others
 	}
 	return at
 }
@@ -239,6 +243,15 @@ func (gs *generators) lost() *generator {
 		}
 	}
 	return nil
+}
+
+func newGenerators(places []Launcher, each func(record.LoadEvent)) *generators {
+	gs := &generators{each: each}
+	for i, place := range places {
+		ahead, _ := place.clock() // once: what is told and what is said must go by the same
+		gs.all = append(gs.all, &generator{index: i + 1, of: len(places), place: place, ahead: ahead.Seconds(), passed: map[string]bool{}})
+	}
+	return gs
 }
 
 // generators are the places of the load on a rung, one generator each; no more

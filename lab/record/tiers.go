@@ -16,6 +16,7 @@ type (
 	LoadRequests    = loadgen.Requests
 	LoadEngine      = loadgen.Engine
 	LoadGenerator   = loadgen.Generator
+	LoadPart        = loadgen.PartResult
 	LoadOpen        = loadgen.Open
 	LoadTarget      = loadgen.TargetResult
 	Latency         = loadgen.Latency
