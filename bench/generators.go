@@ -108,13 +108,13 @@ func (b *generatorsBench) row(url, key, rung string) error {
 	if ratio < 1-sameWithin || ratio > 1+sameWithin {
 		verdict = "NO"
 	}
-	fmt.Printf("| %s %s | %.1f | %.1f | %.4f | %.4f | %.4f | %.3f | %.2f | %s |\n", rung, key, medianOf(one, throughput), medianOf(several, throughput), ratio,
+	fmt.Printf("| %s %s | %.1f | %.1f | %.4f | %.4f | %.4f | %.3f | %.2f | %s |\n", rung, key, medianLoad(one, throughput), medianLoad(several, throughput), ratio,
 		pairs(func(l *record.LoadResult) float64 { return l.LatencyMS.P50 }), pairs(func(l *record.LoadResult) float64 { return l.LatencyMS.P99 }),
 		pairs(func(l *record.LoadResult) float64 { return *l.Engine.CPUUSPerRequest }), spread, verdict)
 	return nil
 }
 
-func medianOf(loads []*record.LoadResult, of func(*record.LoadResult) float64) float64 {
+func medianLoad(loads []*record.LoadResult, of func(*record.LoadResult) float64) float64 {
 	var all []float64
 	for _, l := range loads {
 		all = append(all, of(l))
