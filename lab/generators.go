@@ -138,7 +138,7 @@ func (gs *generators) openGate(word string) float64 {
 // and the load would not be the one that was asked for.
 func (gs *generators) giveUp(but *generator) {
 	for _, g := range gs.all {
-		if g != but && g.result == nil {
+		if g != but && g.result == nil && g.tier != nil { // nil: it could not be started, and all are being ended
 			g.tier.interrupt()
 		}
 	}
@@ -233,7 +233,7 @@ func late(at, told float64) *float64 {
 func (gs *generators) lost() *generator {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
-	for _, g := range gs.all {
+	for _, g := range gs.all { // which have all been started
 		select {
 		case <-g.tier.gone: // and all that it said is read
 			if g.result == nil {

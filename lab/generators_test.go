@@ -166,6 +166,16 @@ func TestGeneratorWithoutAServer(t *testing.T) {
 	}
 }
 
+// One that cannot be started ends the others, whose last words find it not there.
+func TestGeneratorThatCannotStart(t *testing.T) {
+	gs, _, _ := pretended(2)
+	gs.all[1].tier = nil
+	gs.line(0, resultLine(t, 0, 2, 0, 0, 0))
+	if gs.result != nil || gs.err != nil {
+		t.Errorf("%+v, %v", gs.result, gs.err)
+	}
+}
+
 func TestLostGenerator(t *testing.T) {
 	gs, _, _ := pretended(3)
 	gs.line(0, resultLine(t, 0, 3, 1, 1, 1))
