@@ -13,6 +13,8 @@ type child struct {
 	place Launcher
 	argv  []string
 	lines func([]byte)
+	// theirClock says that lines get the times of the host's clock, not of this one's.
+	theirClock bool
 }
 
 // runEngine loads the SUT by our engine, or by several of it that share the load.
@@ -23,7 +25,7 @@ func (w *window) runEngine(ctx context.Context) {
 		w.runGenerators(ctx, places, argv)
 		return
 	}
-	if !w.drive(ctx, []child{{places[0], argv, w.line}}, true) {
+	if !w.drive(ctx, []child{{place: places[0], argv: argv, lines: w.line}}, true) {
 		return
 	}
 	if w.result == nil && w.cell.Status == "ok" && ctx.Err() == nil {
@@ -38,7 +40,7 @@ func (w *window) runGenerators(ctx context.Context, places []Launcher, argv []st
 	w.several = gs
 	var children []child
 	for i, place := range places {
-		children = append(children, child{place, ofGenerator(argv, i, len(places)), func(b []byte) { gs.line(i, b) }})
+		children = append(children, child{place, ofGenerator(argv, i, len(places)), func(b []byte) { gs.line(i, b) }, true})
 	}
 	if !w.drive(ctx, children, true) {
 		return
@@ -116,7 +118,7 @@ func (w *window) startLoads(children []child, held bool) bool {
 		defer w.several.mu.Unlock()
 	}
 	for i, c := range children {
-		load, err := start(f.lab.self, launch{tier: record.TierLoad, place: c.place, argv: c.argv, log: f.lab.log(record.TierLoad), lines: c.lines, stdin: held})
+		load, err := start(f.lab.self, launch{tier: record.TierLoad, place: c.place, argv: c.argv, log: f.lab.log(record.TierLoad), lines: c.lines, theirClock: c.theirClock, stdin: held})
 		if err != nil {
 			w.fail("%v", err)
 			return false

@@ -25,8 +25,6 @@ type generators struct {
 	each   func(record.LoadEvent) // takes the joined events, one at a time
 	mu     sync.Mutex
 	all    []*generator
-	began  float64 // when they were told to begin, and to open their windows, on this host's clock
-	open   float64
 	opened bool
 	result *record.LoadResult // once all have given theirs
 	err    error              // why the results cannot be joined
@@ -40,27 +38,35 @@ type generator struct {
 	tier  *tier
 	ahead float64 // how far the clock of its host is ahead of ours, in seconds
 
-	passed  map[string]bool    // events that it has said
-	closed  float64            // when its window closed, on this host's clock
-	seconds []record.LoadEvent // samples that wait for those of the others
-	result  *record.LoadResult // its last word
+	begin, open float64            // when it was told to begin and to open its window, on its host's clock
+	passed      map[string]bool    // events that it has said
+	closed      float64            // when its window closed, on this host's clock
+	seconds     []record.LoadEvent // samples that wait for those of the others
+	result      *record.LoadResult // its last word
 }
 
 func (g *generator) String() string {
 	return fmt.Sprintf("generator %d of %d (%s)", g.index, g.of, g.place)
 }
 
-// tell writes a word to its stdin, with an instant of this host's clock. An error
+// tell writes a word to its stdin, with an instant of its host's clock. An error
 // shows as the generator's end.
 func (g *generator) tell(word string, at float64) {
-	_, _ = io.WriteString(g.tier.stdin, word+" "+strconv.FormatFloat(at+g.ahead, 'f', 9, 64)+"\n")
+	_, _ = io.WriteString(g.tier.stdin, word+" "+strconv.FormatFloat(at, 'f', 9, 64)+"\n")
 }
 
 // clock is how far the clock of the launcher's host is ahead of this one's, and how
-// long a word takes to get there. Tiers run on this host, whose processes have one clock.
-func (l Launcher) clock() (ahead, trip time.Duration) { return 0, 0 }
+// long a word takes to get there at most. All processes of this host have one clock.
+func (l Launcher) clock() (ahead, trip time.Duration) {
+	if l.site == nil {
+		return 0, 0
+	}
+	best := l.site.clock.best()
+	return best.offset, best.rtt
+}
 
-// line handles one JSON line of generator i. It runs on that one's reader.
+// line handles one JSON line of generator i, which has its host's clock. It runs on
+// that one's reader.
 func (gs *generators) line(i int, b []byte) {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
@@ -98,11 +104,11 @@ func (gs *generators) take(g *generator, e record.LoadEvent) {
 	switch e.Event + e.State {
 	case "armed":
 		if gs.stand("armed") {
-			gs.began = gs.openGate("go")
+			gs.openGate("go", func(g *generator, at float64) { g.begin = at })
 		}
 	case "primed":
 		if gs.stand("primed") {
-			gs.open = gs.openGate("open")
+			gs.openGate("open", func(g *generator, at float64) { g.open = at })
 		}
 	case "ready", "windowclosed":
 		if gs.stand(e.Event + e.State) {
@@ -120,8 +126,8 @@ func (gs *generators) stand(event string) bool {
 	return !slices.ContainsFunc(gs.all, func(g *generator) bool { return !g.passed[event] && g.result == nil })
 }
 
-// openGate tells all the instant at which they go on, and returns it.
-func (gs *generators) openGate(word string) float64 {
+// openGate tells all the instant at which they go on, each on the clock of its host.
+func (gs *generators) openGate(word string, note func(*generator, float64)) {
 	far := time.Duration(0)
 	for _, g := range gs.all {
 		_, trip := g.place.clock()
@@ -129,9 +135,16 @@ func (gs *generators) openGate(word string) float64 {
 	}
 	at := clock.Now().Add(gateAhead + far).Seconds()
 	for _, g := range gs.all {
-		go g.tell(word, at) // one that is slow to take it must not hold up the others
+		g.compareClock() // clocks drift, and a warm-up is long
+		note(g, at+g.ahead)
+		go g.tell(word, at+g.ahead) // one that is slow to take it must not hold up the others
 	}
-	return at
+}
+
+// compareClock takes how far the clock of the generator's host is ahead by now.
+func (g *generator) compareClock() {
+	ahead, _ := g.place.clock()
+	g.ahead = ahead.Seconds()
 }
 
 // giveUp ends the others when one has ended without a window: it found no server,
@@ -207,12 +220,12 @@ func (gs *generators) join() {
 	for i, g := range gs.all {
 		own := &all.Generators[i]
 		own.Place = g.place.String()
-		if part := g.result.Part; part.BeganAt > 0 && gs.began > 0 {
-			own.StartLateMS = late(part.BeganAt-g.ahead, gs.began)
+		if part := g.result.Part; part.BeganAt > 0 && g.begin > 0 {
+			own.StartLateMS = late(part.BeganAt, g.begin)
 			starts = append(starts, *own.StartLateMS)
 		}
-		if part := g.result.Part; part.OpenedAt > 0 && gs.open > 0 {
-			own.OpenLateMS = late(part.OpenedAt-g.ahead, gs.open)
+		if part := g.result.Part; part.OpenedAt > 0 && g.open > 0 {
+			own.OpenLateMS = late(part.OpenedAt, g.open)
 			opens = append(opens, *own.OpenLateMS)
 		}
 	}
@@ -248,8 +261,9 @@ func (gs *generators) lost() *generator {
 func newGenerators(places []Launcher, each func(record.LoadEvent)) *generators {
 	gs := &generators{each: each}
 	for i, place := range places {
-		ahead, _ := place.clock() // once: what is told and what is said must go by the same
-		gs.all = append(gs.all, &generator{index: i + 1, of: len(places), place: place, ahead: ahead.Seconds(), passed: map[string]bool{}})
+		g := &generator{index: i + 1, of: len(places), place: place, passed: map[string]bool{}}
+		g.compareClock()
+		gs.all = append(gs.all, g)
 	}
 	return gs
 }

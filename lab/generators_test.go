@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"loomlab/clock"
 	"loomlab/lab/record"
 )
 
@@ -99,7 +100,10 @@ func resultLine(t *testing.T, i, of int, ok int64, began, opened float64) []byte
 // one engine would say.
 func TestGenerators(t *testing.T) {
 	gs, words, said := pretended(2)
-	gs.all[1].ahead = 1000 // its host was started so much earlier
+	far := &site{name: "far"} // it was started so much earlier
+	far.clock.add(1, clock.Time(1000*time.Second)+1, 1)
+	gs.all[1].place.site = far
+	gs.all[1].compareClock()
 	say := func(i int, format string, a ...any) { gs.line(i, fmt.Appendf(nil, format, a...)) }
 	sample := func(i int, phase string, ok int) {
 		say(i, `{"event": "sample", "at": 2, "sample": {"phase": %q, "seconds": 1, "ok": %d}}`, phase, ok)
@@ -216,6 +220,16 @@ func TestGeneratorsOfAPlan(t *testing.T) {
 	if n := cpusOf([]Launcher{{cpus: "0-2"}, {cpus: "2,5"}}); n != 4 {
 		t.Errorf("%d CPUs", n)
 	}
+	p.Experiment.Hosts = map[string]record.Host{"far": {SSH: "far"}}
+	needs := func(place string) Needs {
+		p.Experiment.Place = map[string]string{"load": place}
+		return p.rungNeeds(&p.SUTs[0], 100)
+	}
+	here, half, none := needs("local,local"), needs("local,far"), needs("far,far")
+	if half.LoadFDs != here.LoadFDs || half.LoadBytes != here.LoadBytes/2 || half.LocalPorts != here.LocalPorts/2 || none.LoadFDs+none.LocalPorts != 0 || none.LoadBytes != 0 {
+		t.Errorf("of two generators here %+v, of one %+v, of none %+v", here, half, none)
+	}
+	p.Experiment.Place = exp.Place
 	var out bytes.Buffer
 	if err := p.WriteDryRun(&out); err != nil {
 		t.Fatal(err)

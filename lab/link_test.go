@@ -119,6 +119,15 @@ func TestLinesComeOnThisClock(t *testing.T) {
 		if got := string(s.onThisClock([]byte(line))); got != want {
 			t.Errorf("%s: %s, want %s", line, got, want)
 		}
+		var got, own string
+		s.timed(launch{lines: func(b []byte) { got = string(b) }})([]byte(line))
+		s.timed(launch{lines: func(b []byte) { own = string(b) }, theirClock: true})([]byte(line))
+		if got != want || own != line {
+			t.Errorf("%s: a tier's line is %s, and %s with its own clock", line, got, own)
+		}
+	}
+	if s.timed(launch{}) != nil {
+		t.Error("a tier without lines has some")
 	}
 }
 

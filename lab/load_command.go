@@ -47,7 +47,7 @@ func (w *window) runCommand(ctx context.Context) {
 	w.say("load command")
 	said := &commandLines{window: w, log: f.lab.log("load")}
 	sampled := f.watch.often(commandSampling)
-	ended := w.drive(ctx, []child{{f.launcher(record.TierLoad), argv, said.line}}, false)
+	ended := w.drive(ctx, []child{{place: f.launcher(record.TierLoad), argv: argv, lines: said.line}}, false)
 	sampled()
 	if !ended || ctx.Err() != nil {
 		return
@@ -75,7 +75,7 @@ func (w *window) warmUp(ctx context.Context) bool {
 	f := w.f
 	var last *record.LoadResult
 	argv := f.plan.EngineArgv(*f.sut, f.url, w.job.Rung(), true)
-	ok := w.drive(ctx, []child{{f.launcher(record.TierLoad), argv, func(b []byte) {
+	ok := w.drive(ctx, []child{{place: f.launcher(record.TierLoad), argv: argv, lines: func(b []byte) {
 		var e record.LoadEvent
 		if json.Unmarshal(b, &e) != nil {
 			return

@@ -43,8 +43,8 @@ type awayTier struct {
 	tier *tier
 	cpus int // that it may run on; 0: not known
 	log  *redactor
-	each func(line []byte)
-	note string // why it cannot be probed
+	each func(line []byte) // with times as theirClock of [launch] says
+	note string            // why it cannot be probed
 	// news are the events of the tier, handled in their order beside the link's
 	// reader: what a line of the load sets off asks the probe in its turn.
 	news chan tierNews
@@ -195,7 +195,7 @@ func (t *awayTier) follow() {
 		case "log":
 			_, _ = t.log.Write(n.Data) // as of tiers here: a lost line of a log is no reason to stop
 		case "line":
-			t.each(t.site.onThisClock(n.Data))
+			t.each(n.Data)
 		case "ended":
 			end(*n.Ended, n.Lost, nil)
 		case "gone", "lost":
@@ -217,7 +217,7 @@ func (s *site) start(self string, l launch) (*tier, error) {
 	if t.grace == 0 {
 		t.grace = stopGrace
 	}
-	away := &awayTier{site: s, tier: t, each: l.lines, news: make(chan tierNews, newsKept)}
+	away := &awayTier{site: s, tier: t, each: s.timed(l), news: make(chan tierNews, newsKept)}
 	away.log = &redactor{w: io.MultiWriter(l.log, t.tail), secrets: record.Secrets(l.add, l.argv)}
 	t.away = away
 	s.mu.Lock()
@@ -239,6 +239,14 @@ func (s *site) start(self string, l launch) (*tier, error) {
 		t.stdin = awayStdin{away}
 	}
 	return t, nil
+}
+
+// timed is what takes the lines of a tier there, on the clock that is asked for.
+func (s *site) timed(l launch) func([]byte) {
+	if l.lines == nil || l.theirClock {
+		return l.lines
+	}
+	return func(line []byte) { l.lines(s.onThisClock(line)) }
 }
 
 // awayStdin is the stdin of a tier on a site.

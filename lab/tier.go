@@ -30,8 +30,11 @@ type launch struct {
 	place Launcher // where it runs
 	log   io.Writer
 	lines func(line []byte) // called with each line of stdout; nil: stdout goes to log as stderr does
-	stdin bool              // give it a pipe as stdin (see tier.stdin)
-	grace time.Duration     // between TERM and KILL; 0 is stopGrace
+	// theirClock leaves the times in lines as another machine's clock has them; they
+	// are on this one's otherwise.
+	theirClock bool
+	stdin      bool          // give it a pipe as stdin (see tier.stdin)
+	grace      time.Duration // between TERM and KILL; 0 is stopGrace
 	// What the guard is to do besides: see [GuardOptions].
 	user, dir, stop, remove string
 }

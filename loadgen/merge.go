@@ -38,6 +38,7 @@ func Merge(parts []*Result) (*Result, error) {
 		all.ThroughputPerS = number(float64(all.Requests.OK) / all.Seconds)
 	}
 	all.Connections.OpenedInWindow = sumOf(parts, func(r *Result) *int64 { return r.Connections.OpenedInWindow })
+	all.Connections.Stuck = sumOf(parts, func(r *Result) *int64 { return r.Connections.Stuck })
 	all.SlotSeconds = sumOf(parts, func(r *Result) *float64 { return r.SlotSeconds })
 	return all, all.mergeLatencies(parts)
 }

@@ -48,11 +48,8 @@ func checkHostile(t *testing.T, engine string, m protocoltest.Message, split boo
 	if m.Head {
 		method = "HEAD"
 	}
-	began := time.Now()
-	res := load(t, s, Config{Engine: engine, Method: method, Connections: 1, Requests: n, Timeout: 10 * time.Second})
-	if took := time.Since(began); took > 8*time.Second {
-		t.Errorf(m.Name+": split %v: took %v: it waited for something that does not come", split, took)
-	}
+	// Waiting for something that does not come shows as a timeout, on a busy machine too.
+	res := load(t, s, Config{Engine: engine, Method: method, Connections: 1, Requests: n, Timeout: 20 * time.Second})
 	got := res.Requests
 	words := strings.Fields(m.Outcome)
 	if words[0] == "error" {

@@ -70,6 +70,30 @@ func TestPlacedOverSSH(t *testing.T) {
 		}
 		n.nothingLeft(t, time.Second, n.names...)
 	})
+	t.Run("generators on two hosts", func(t *testing.T) {
+		r := n.loomlab(t, "run", n.file, "--standins", "--json", "--place", "load=ssh:load1,down1", "--place", "sut=app1")
+		if status := r.wait(); status != 0 {
+			t.Fatalf("exit status %d: %s", status, r.stderr.String())
+		}
+		var got struct{ Cells []record.Cell }
+		if err := json.Unmarshal(r.stdout.Bytes(), &got); err != nil || len(got.Cells) != 1 || got.Cells[0].Load == nil {
+			t.Fatalf("%v: %s", err, r.stdout.String())
+		}
+		cell := got.Cells[0]
+		l := cell.Load
+		if len(l.Generators) != 2 || l.Generators[0].Place != "load1" || l.Generators[1].Place != "down1" || l.Generators[0].Connections != 3 || l.Identity() != 0 || l.StartSpreadMS == nil {
+			t.Fatalf("%+v, spread %v", l.Generators, l.StartSpreadMS)
+		}
+		for _, g := range l.Generators { // what is told on the wrong clock is late by far more
+			if g.Requests.OK == 0 || g.RunDelayS == nil || g.OpenLateMS == nil || *g.OpenLateMS < 0 || *g.OpenLateMS > 1000 {
+				t.Errorf("%+v", g)
+			}
+		}
+		if cell.Machines["load1"] == nil || cell.Machines["down1"] == nil || cell.Probes["load"].CPUS == nil {
+			t.Errorf("the cell is not whole: %s", r.stdout.String())
+		}
+		n.nothingLeft(t, time.Second, n.names...)
+	})
 	t.Run("link cut", func(t *testing.T) {
 		r := n.loomlab(t, append([]string{"run", n.file, "--standins", "--duration", "60s"}, places...)...)
 		n.awaitTier(t, "load1", "load")

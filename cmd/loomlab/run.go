@@ -115,9 +115,6 @@ func runExperiment(c *cli.Context) error {
 	if c.Bool("dry-run") {
 		return plan.WriteDryRun(c.App.Writer)
 	}
-	if err := plan.Startable(); err != nil {
-		return usagef("%w", err)
-	}
 	if plan.Note != "" {
 		fmt.Fprintf(c.App.ErrWriter, "note: %s\n", plan.Note)
 	}
