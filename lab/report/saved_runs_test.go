@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,7 +33,11 @@ func TestRenderSavedRuns(t *testing.T) {
 				if err := Write(&out, format, saved, TextOptions{Width: 120}); err != nil {
 					t.Errorf("%s: %v", format, err)
 				}
-				if text := out.String(); len(text) < 500 || format != "html" && (strings.Contains(text, "NaN") || strings.Contains(text, "+Inf")) {
+				least := 500
+				if format == "hlog" && !slices.ContainsFunc(saved.Cells, func(c record.Cell) bool { return c.Load != nil && c.Load.Histogram != "" }) {
+					least = 100 // its head: the run was kept without histograms
+				}
+				if text := out.String(); len(text) < least || format != "html" && (strings.Contains(text, "NaN") || strings.Contains(text, "+Inf")) {
 					t.Errorf("%s: %d bytes, or a figure that is no number", format, len(text))
 				}
 			}
