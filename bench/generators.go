@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"loomlab/lab/record"
+	"loomlab/loadgen"
 )
 
 func init() { benches["generators"] = benchGenerators }
@@ -80,7 +80,7 @@ func (b *generatorsBench) row(url, key, rung string) error {
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		return err
 	}
-	loads := map[string][]*record.LoadResult{}
+	loads := map[string][]*loadgen.Result{}
 	for round := range b.rounds {
 		for i := range b.places {
 			place := b.places[(i+round)%len(b.places)]
@@ -92,14 +92,14 @@ func (b *generatorsBench) row(url, key, rung string) error {
 		}
 	}
 	one, several := loads[b.places[0]], loads[b.places[1]]
-	pairs := func(of func(*record.LoadResult) float64) float64 {
+	pairs := func(of func(*loadgen.Result) float64) float64 {
 		var all []float64
 		for i := range one {
 			all = append(all, of(several[i])/of(one[i]))
 		}
 		return median(all)
 	}
-	throughput := func(l *record.LoadResult) float64 { return *l.ThroughputPerS }
+	throughput := func(l *loadgen.Result) float64 { return *l.ThroughputPerS }
 	spread := 0.0
 	for _, l := range several {
 		spread = max(spread, *l.StartSpreadMS)
@@ -109,12 +109,12 @@ func (b *generatorsBench) row(url, key, rung string) error {
 		verdict = "NO"
 	}
 	fmt.Printf("| %s %s | %.1f | %.1f | %.4f | %.4f | %.4f | %.3f | %.2f | %s |\n", rung, key, medianLoad(one, throughput), medianLoad(several, throughput), ratio,
-		pairs(func(l *record.LoadResult) float64 { return l.LatencyMS.P50 }), pairs(func(l *record.LoadResult) float64 { return l.LatencyMS.P99 }),
-		pairs(func(l *record.LoadResult) float64 { return *l.Engine.CPUUSPerRequest }), spread, verdict)
+		pairs(func(l *loadgen.Result) float64 { return l.LatencyMS.P50 }), pairs(func(l *loadgen.Result) float64 { return l.LatencyMS.P99 }),
+		pairs(func(l *loadgen.Result) float64 { return *l.Engine.CPUUSPerRequest }), spread, verdict)
 	return nil
 }
 
-func medianLoad(loads []*record.LoadResult, of func(*record.LoadResult) float64) float64 {
+func medianLoad(loads []*loadgen.Result, of func(*loadgen.Result) float64) float64 {
 	var all []float64
 	for _, l := range loads {
 		all = append(all, of(l))
@@ -123,14 +123,19 @@ func medianLoad(loads []*record.LoadResult, of func(*record.LoadResult) float64)
 }
 
 // measure runs one window with the load at place.
-func (b *generatorsBench) measure(file, place string) (*record.LoadResult, error) {
+func (b *generatorsBench) measure(file, place string) (*loadgen.Result, error) {
 	cmd := exec.Command(b.binary, "run", file, "--place", "load="+place, "--json", "--quiet", "--out", b.dir)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
 		return nil, err
 	}
-	var saved record.Saved
+	var saved struct {
+		Cells []struct {
+			Status string          `json:"status"`
+			Load   *loadgen.Result `json:"load"`
+		} `json:"cells"`
+	}
 	if err := json.Unmarshal(out, &saved); err != nil {
 		return nil, err
 	}
