@@ -33,3 +33,15 @@ func TestCount(t *testing.T) {
 		}
 	})
 }
+
+// On a busy machine a loop may wait for its first turn: that is no dead end.
+func TestLoopThatHasNotBegunIsNoDeadEnd(t *testing.T) {
+	r := &run{status: make([]status, 2)}
+	r.status[0].begun.Store(true)
+	if r.deadEnd() {
+		t.Error("a loop that has said nothing is taken for one that can do nothing")
+	}
+	if r.status[1].begun.Store(true); !r.deadEnd() {
+		t.Error("no loop has a slot that could send, and it goes on")
+	}
+}

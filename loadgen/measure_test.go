@@ -113,7 +113,10 @@ func TestWarmup(t *testing.T) {
 				c.Write([]byte(okAnswer))
 			}
 		})
-		res := load(t, s, Config{Engine: engine, Connections: 10, Duration: 300 * time.Millisecond, Warmup: 600 * time.Millisecond, LeadIn: lead(50 * time.Millisecond)})
+		res := load(t, s, Config{Engine: engine, Connections: 10, Duration: 800 * time.Millisecond, Warmup: 600 * time.Millisecond, LeadIn: lead(50 * time.Millisecond)})
+		if res.LatencyMS == nil || res.Warmup == nil {
+			t.Fatalf("window %+v, warm-up %+v", res.LatencyMS, res.Warmup)
+		}
 		if res.LatencyMS.P50 >= 100 || res.Warmup.LatencyMS.Max < 200 || res.Warmup.Requests < 30 || *res.Warmup.FirstMS < 200 {
 			t.Errorf("window %+v, warm-up %+v", res.LatencyMS, res.Warmup)
 		}

@@ -109,6 +109,7 @@ type status struct {
 	outstanding, outcomes, prospects      atomic.Int64
 	latencyNS, latencies                  atomic.Int64 // sum and number before the window
 	finished                              atomic.Bool
+	begun                                 atomic.Bool // the loop has had its first turn; before, the rest says nothing
 }
 
 func (w *worker) publish(now clock.Time) {
@@ -127,6 +128,7 @@ func (w *worker) publish(now clock.Time) {
 		st.latencies.Store(n)
 	}
 	w.finish(now)
+	st.begun.Store(true)
 }
 
 // finish says that this loop has nothing left to do: all of -n is sent and

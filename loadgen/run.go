@@ -201,6 +201,8 @@ func outcomesOf(st *status) int64    { return st.outcomes.Load() }
 func latencyOf(st *status) int64     { return st.latencyNS.Load() }
 func latenciesOf(st *status) int64   { return st.latencies.Load() }
 
+func begunOf(st *status) bool { return st.begun.Load() }
+
 func (r *run) sum(of func(*status) int64) (n int64) {
 	for i := range r.status {
 		n += of(&r.status[i])

@@ -78,7 +78,7 @@ func (r *run) gather(ctx context.Context, of func(*status) int64) bool {
 	last := clock.Now()
 	ok := r.await(ctx, clock.Never, 5*time.Millisecond, func() bool {
 		answered, established, hopeless := r.sum(answeredOf), r.sum(establishedOf), r.sum(hopelessOf)
-		if progress := answered + established; progress > best {
+		if progress := answered + established; progress > best || !r.all(begunOf) {
 			best, last = progress, clock.Now()
 		}
 		limit := min(r.job.cfg.Timeout, stallLimit)
@@ -248,11 +248,12 @@ func (r *run) awaitCount(ctx context.Context) {
 }
 
 // deadEnd says that no loop with requests left can connect any more: of the
-// slots that could still send, every one has failed again and again.
+// slots that could still send, every one has failed again and again. A loop that
+// a busy machine has not let begin has not failed.
 func (r *run) deadEnd() bool {
 	for i := range r.status {
 		st := &r.status[i]
-		if !st.finished.Load() && (st.outstanding.Load() > 0 || st.dead.Load() < st.prospects.Load()) {
+		if !st.begun.Load() || !st.finished.Load() && (st.outstanding.Load() > 0 || st.dead.Load() < st.prospects.Load()) {
 			return false
 		}
 	}
