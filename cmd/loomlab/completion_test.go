@@ -48,7 +48,7 @@ func TestComplete(t *testing.T) {
 		"report --dir elsewhere ":      "",
 		"run --resume 202602":          "20260202T000000Z-hello",
 		"standin --model ev":           "event-loop",
-		"load -":                       "--help -c -d -n -R --max-in-flight -m -H --body --target --no-keepalive --timeout --warmup --lead-in --hold --engine --loops --json --samples --hlog",
+		"load -":                       "--help -c -d -n -R --max-in-flight -m -H --body --target --no-keepalive --timeout --warmup --lead-in --hold --part --engine --loops --json --samples --hlog",
 		"help sc":                      "schema",
 		"completion ":                  "bash fish zsh",
 	} {
