@@ -178,7 +178,7 @@ var faults = []fault{
 	{name: "HUP", target: orchestrator, strike: press(syscall.SIGHUP), statuses: []int{129}},
 	{name: "disk full", target: sut, strike: fill, statuses: []int{1}, words: failedFor("no space left"), rough: true, disk: true, resume: true},
 	{name: "port taken", target: shell, strike: takePort, statuses: []int{1}, words: failedFor("in use", "who listens there"), late: true},
-	{name: "no descriptors for the SUT", target: sut, strike: shrink(unix.RLIMIT_NOFILE, openFiles), statuses: failedOrNot, words: failedFor("no request succeeded", "half of the requests", "got an answer", "not ready", "answered 5", "no answer", "established")},
+	{name: "no descriptors for the SUT", target: sut, strike: shrink(unix.RLIMIT_NOFILE, openFiles), statuses: failedOrNot, words: failedFor("no request succeeded", "half of the requests", "got an answer", "not ready", "answered 5", "no answer", "established", "exit status")},
 	{name: "no descriptors for the load", target: load, strike: shrink(unix.RLIMIT_NOFILE, openFiles), statuses: failedOrNot, words: failedFor("established", "exit status", "got an answer", "succeeded")},
 	{name: "no descriptors for the orchestrator", target: orchestrator, strike: shrink(unix.RLIMIT_NOFILE, openFiles), statuses: failedOrNot, words: failedFor("too many open files"), rough: true},
 	{name: "no more memory for the SUT", target: sut, strike: shrink(unix.RLIMIT_AS, addressSpace), statuses: failedOrNot, words: failedFor("exit status", "SIG", "had died")},

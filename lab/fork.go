@@ -85,6 +85,7 @@ func (l *lab) open(ctx context.Context, t turn) (*fork, error) {
 		return f, nil
 	}
 	if err != nil {
+		err = f.withDeaths(err)
 		f.broken, f.neverReady = err.Error(), true
 		begin.Error = err.Error()
 		l.failed = true

@@ -140,19 +140,32 @@ type mortal struct {
 	*tier
 }
 
+// dead are the tiers of the fork that have ended by now.
+func (f *fork) dead() []mortal {
+	tiers := []mortal{{"the SUT", f.app}, {"the downstream", f.down}}
+	if f.db != nil {
+		tiers = append(tiers, mortal{"PostgreSQL", f.db.tier})
+	}
+	return slices.DeleteFunc(tiers, func(t mortal) bool { return !t.hasEnded() })
+}
+
+// withDeaths puts before a reason why the fork could not start which tiers have
+// died meanwhile, where it does not say so itself: they are the cause of the rest.
+func (f *fork) withDeaths(reason error) error {
+	for _, t := range f.dead() {
+		if cause := t.cause(); !strings.Contains(reason.Error(), cause) {
+			reason = fmt.Errorf("%s %s; then %w", t.who, cause, reason)
+		}
+	}
+	return reason
+}
+
 // notice breaks the fork when a tier has died by the end of a cell, or of what came after it at the place that where names.
 func (f *fork) notice(cell record.Cell, where string) {
 	if f.broken != "" {
 		return
 	}
-	tiers := []mortal{{"the SUT", f.app}, {"the downstream", f.down}}
-	if f.db != nil {
-		tiers = append(tiers, mortal{"PostgreSQL", f.db.tier})
-	}
-	for _, t := range tiers {
-		if !t.hasEnded() {
-			continue
-		}
+	for _, t := range f.dead() {
 		f.broken = fmt.Sprintf("%s had died %s", t.who, where)
 		if cell.Status == "ok" {
 			f.between = fmt.Sprintf("%s %s between two windows, after the one %s", t.who, t.cause(), where)

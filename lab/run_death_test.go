@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -32,5 +33,23 @@ func TestDeathBetweenWindows(t *testing.T) {
 		if c := f.skipped(at); c.Status != "skipped" {
 			t.Errorf("after a window that failed: %s, %s", c.Status, c.Reason)
 		}
+	}
+}
+
+// A start that fails since another tier has died names that one.
+func TestStartNamesTheDead(t *testing.T) {
+	ended := func(s guardStatus) *tier {
+		done := make(chan struct{})
+		close(done)
+		return &tier{done: done, tail: &tail{}, exit: s}
+	}
+	living := &tier{done: make(chan struct{}), tail: &tail{}}
+	f := &fork{app: living, down: ended(guardStatus{Signal: "SIGSEGV"})}
+	if got, want := f.withDeaths(errors.New("GET / answered 500")).Error(), "the downstream died of SIGSEGV; then GET / answered 500"; got != want {
+		t.Errorf("%s; want %s", got, want)
+	}
+	f = &fork{app: ended(guardStatus{Code: 3}), down: living}
+	if got, want := f.withDeaths(errors.New("the SUT ended with exit status 3 before it was ready")).Error(), "the SUT ended with exit status 3 before it was ready"; got != want {
+		t.Errorf("%s; want %s", got, want)
 	}
 }
