@@ -70,7 +70,7 @@ func newPage(saved *record.Saved) page {
 		Processes: processRows(saved), Commands: repeatCommands(saved), Legend: t.Legend,
 	}
 	p.pageFrame = pageFrame{Title: t.Title, RunID: escape(t.RunID), Status: escape(saved.Run.Status), About: t.About}
-	p.LadderSVG = template.HTML(newLadderSVG(saved, t, c.Ladder).String()) // escaped where it is made
+	p.LadderSVG = template.HTML(newLadderSVG(saved, t, c.Ladder).String()) // #nosec G203 -- escaped where it is made
 	for _, q := range latencyQuantiles {
 		p.Percentiles = append(p.Percentiles, q.label)
 	}
