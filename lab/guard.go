@@ -144,12 +144,11 @@ func guardChild(pid int, o GuardOptions, lifeline *os.File, signals <-chan os.Si
 	code := 0
 	allGone := make(chan struct{})
 	began := time.Now()
+	var reapedPIDs []int // until allGone the reaper's
 	go func() {
 		defer close(allGone)
-		var gone []int
-		defer func() { removeSharedMemory(gone, began) }()
 		reapAll(func(reaped int, ws syscall.WaitStatus) {
-			gone = append(gone, reaped)
+			reapedPIDs = append(reapedPIDs, reaped)
 			removeJVMFiles(reaped)
 			if reaped != pid {
 				return
@@ -180,7 +179,8 @@ func guardChild(pid int, o GuardOptions, lifeline *os.File, signals <-chan os.Si
 	case <-signals:
 	case <-abandoned:
 	}
-	endDescendants(pid, o, abandoned, allGone)
+	told := endDescendants(pid, o, abandoned, allGone) // a child of theirs may have been reaped by its own parent
+	removeSharedMemory(append(told, reapedPIDs...), began)
 	select {
 	case <-abandoned:
 		if o.Remove != "" {
@@ -214,19 +214,19 @@ func reapAll(each func(pid int, ws syscall.WaitStatus)) {
 // endDescendants sends TERM to all descendants (or to the child what it asks
 // for), and KILL again and again once grace is over (a descendant may fork
 // meanwhile), until allGone. Where TERM was sent, grace is short from the moment
-// that the orchestrator is gone.
-func endDescendants(child int, o GuardOptions, abandoned, allGone <-chan struct{}) {
+// that the orchestrator is gone. It returns whom it told.
+func endDescendants(child int, o GuardOptions, abandoned, allGone <-chan struct{}) (told []int) {
 	if s, own := stopSignals[o.Stop]; own {
 		_ = syscall.Kill(child, s) // it may have ended
 	} else {
 		signalDescendants(child, syscall.SIGTERM)
 	}
-	signalDescendants(child, syscall.SIGCONT) // a stopped process must run to see TERM
+	told = signalDescendants(child, syscall.SIGCONT) // a stopped process must run to see TERM
 	over := time.After(o.Grace)
 	for waiting := true; waiting; {
 		select {
 		case <-allGone:
-			return
+			return told
 		case <-over:
 			waiting = false
 		case <-abandoned:
@@ -237,10 +237,10 @@ func endDescendants(child int, o GuardOptions, abandoned, allGone <-chan struct{
 		}
 	}
 	for {
-		signalDescendants(child, syscall.SIGKILL)
+		told = append(told, signalDescendants(child, syscall.SIGKILL)...)
 		select {
 		case <-allGone:
-			return
+			return told
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

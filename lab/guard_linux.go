@@ -21,9 +21,11 @@ var subreaper atomic.Bool
 
 func isSubreaper() bool { return subreaper.Load() }
 
-// signalDescendants signals every process below this one.
-func signalDescendants(_ int, s syscall.Signal) {
-	for _, pid := range probes.NewFS("/").Descendants(os.Getpid()) {
+// signalDescendants signals every process below this one, and returns them.
+func signalDescendants(_ int, s syscall.Signal) []int {
+	pids := probes.NewFS("/").Descendants(os.Getpid())
+	for _, pid := range pids {
 		_ = syscall.Kill(pid, s) // it may have ended since it was listed
 	}
+	return pids
 }

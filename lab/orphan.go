@@ -51,9 +51,9 @@ const orphansLimit = 2 * time.Second
 // endOrphans kills what a lost guard has left: the group of the tier's command,
 // and every descendant of this process that is below no guard.
 func endOrphans(command int) {
+	gone := append(probes.NewFS("/").Descendants(command), command)
 	_ = syscall.Kill(-command, syscall.SIGKILL) // it may be gone
 	removeJVMFiles(command)
-	gone := []int{command}
 	defer func() { removeSharedMemory(gone, runBegan) }()
 	guards.Lock()
 	defer guards.Unlock()
