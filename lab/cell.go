@@ -255,7 +255,7 @@ func (w *window) finish(ctx context.Context, exceptions map[string]int64) {
 	if ctx.Err() != nil && (c.Status == "ok" || w.result == nil) {
 		c.Status, c.Reason = "interrupted", "stopped before its end"
 	}
-	if c.Status == "failed" && (w.f.app.hasEnded() || w.f.down.hasEnded()) {
+	if c.Status == "failed" && len(w.f.dead()) > 0 {
 		c.Load = nil // no figures from after a death
 		return
 	}
