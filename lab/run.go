@@ -153,9 +153,12 @@ func (f *fork) dead() []mortal {
 // died meanwhile, where it does not say so itself: they are the cause of the rest.
 func (f *fork) withDeaths(reason error) error {
 	for _, t := range f.dead() {
-		if cause := t.cause(); !strings.Contains(reason.Error(), cause) {
-			reason = fmt.Errorf("%s %s; then %w", t.who, cause, reason)
+		cause, said := t.cause(), reason.Error()
+		byItself := !t.lost && t.exit.Signal == "" // it has words of its own for that
+		if strings.Contains(said, cause) || byItself && strings.Contains(said, t.who) {
+			continue
 		}
+		reason = fmt.Errorf("%s %s; then %w", t.who, cause, reason)
 	}
 	return reason
 }

@@ -52,4 +52,8 @@ func TestStartNamesTheDead(t *testing.T) {
 	if got, want := f.withDeaths(errors.New("the SUT ended with exit status 3 before it was ready")).Error(), "the SUT ended with exit status 3 before it was ready"; got != want {
 		t.Errorf("%s; want %s", got, want)
 	}
+	f = &fork{app: living, db: &database{tier: ended(guardStatus{Code: 1})}}
+	if got, want := f.withDeaths(errors.New("PostgreSQL: the server did not start: no sockets")).Error(), "PostgreSQL: the server did not start: no sockets"; got != want {
+		t.Errorf("%s; want %s", got, want)
+	}
 }
