@@ -120,7 +120,7 @@ func ownCPU(f *figures) *record.Verdict {
 		return nil
 	}
 	return &record.Verdict{Kind: record.VerdictCPU, Sure: f.sut.cores >= cpuSure*f.sut.cpus, Evidence: f.utilisation(),
-		Text: fmt.Sprintf("the SUT's CPU is the limit: it uses %s of its %s%s.%s%s", number3(f.sut.cores), cores(f.sut.cpus), f.compiling(), f.costArithmetic(f.sut.cores), f.hog())}
+		Text: fmt.Sprintf("the SUT's CPU is the limit: it uses %s of its %s.%s%s%s", number3(f.sut.cores), cores(f.sut.cpus), f.compiling(), f.costArithmetic(f.sut.cores), f.hog())}
 }
 
 func cores(n float64) string {
