@@ -227,7 +227,7 @@ func TestVerdicts(t *testing.T) {
 		}}, record.VerdictConnectionCap, false, ""},
 		{"compilers at work", scene{n: 100, x: 500, delay: 0.1, peaks: peaks(60, 55), sut: cpu{cores: 1.95, cpus: 2, hottest: 0.97}, change: func(c *record.Cell, _ *evidence) {
 			c.Probes[record.TierSUT].Groups = []probes.ThreadGroup{{Name: "C2 CompilerThre", CPUS: 14}, {Name: "http-nio", CPUS: 5}}
-		}}, record.VerdictCPU, true, " cores. The JIT compilers take 1.4 of it. A request"},
+		}}, record.VerdictCPU, true, " cores. The JIT compilers take 1.4 of it."},
 		{"a full accept queue", scene{n: 120, x: 100, delay: 0.06, peaks: peaks(10, 12), change: func(c *record.Cell, _ *evidence) {
 			c.Machine.ListenOverflows, c.Load.Connections.OpenedInWindow = at(int64(300)), at(int64(400))
 			c.Load.ConnectMS = &record.Latency{Mean: 700, P99: 1030}
