@@ -222,11 +222,3 @@ func account(url string) (s downstream.Stats, err error) {
 	defer r.Body.Close()
 	return s, json.NewDecoder(r.Body).Decode(&s)
 }
-
-func medianOf(windows []window, what func(window) float64) float64 {
-	var values []float64
-	for _, w := range windows {
-		values = append(values, what(w))
-	}
-	return median(values)
-}

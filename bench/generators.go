@@ -108,18 +108,10 @@ func (b *generatorsBench) row(url, key, rung string) error {
 	if ratio < 1-sameWithin || ratio > 1+sameWithin {
 		verdict = "NO"
 	}
-	fmt.Printf("| %s %s | %.1f | %.1f | %.4f | %.4f | %.4f | %.3f | %.2f | %s |\n", rung, key, medianLoad(one, throughput), medianLoad(several, throughput), ratio,
+	fmt.Printf("| %s %s | %.1f | %.1f | %.4f | %.4f | %.4f | %.3f | %.2f | %s |\n", rung, key, medianOf(one, throughput), medianOf(several, throughput), ratio,
 		pairs(func(l *loadgen.Result) float64 { return l.LatencyMS.P50 }), pairs(func(l *loadgen.Result) float64 { return l.LatencyMS.P99 }),
 		pairs(func(l *loadgen.Result) float64 { return *l.Engine.CPUUSPerRequest }), spread, verdict)
 	return nil
-}
-
-func medianLoad(loads []*loadgen.Result, of func(*loadgen.Result) float64) float64 {
-	var all []float64
-	for _, l := range loads {
-		all = append(all, of(l))
-	}
-	return median(all)
 }
 
 // measure runs one window with the load at place.

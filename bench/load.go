@@ -200,6 +200,15 @@ func ratio(a, b series) string {
 	return fmt.Sprintf("%.2f", median(pairs))
 }
 
+// medianOf is the median of one figure of windows.
+func medianOf[W any](windows []W, figure func(W) float64) float64 {
+	var values []float64
+	for _, w := range windows {
+		values = append(values, figure(w))
+	}
+	return median(values)
+}
+
 func median(values []float64) float64 {
 	if len(values) == 0 {
 		return 0
