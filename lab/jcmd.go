@@ -98,11 +98,19 @@ func (t jvmTools) ask(ctx context.Context, command ...string) (string, error) {
 		}
 		words := firstLine(said.String())
 		if words == "" {
-			words = firstLine(strings.Join(strings.Split(out.String(), "\n")[min(1, strings.Count(out.String(), "\n")):], "\n"))
+			words = firstLine(afterPID(out.String()))
 		}
 		return "", fmt.Errorf("jcmd %s failed (%w): %s", command[0], err, printable(words))
 	}
 	return out.String(), nil
+}
+
+// afterPID drops the first line of jcmd's answers, which is the process's number.
+func afterPID(answer string) string {
+	if _, rest, more := strings.Cut(answer, "\n"); more {
+		return rest
+	}
+	return answer
 }
 
 // withoutJavaOptions drops the variables that change every JVM, the tools' own too.

@@ -140,12 +140,6 @@ func jcmdWord(path string) string {
 	return path
 }
 
-// afterPID drops the first line of jcmd's answers, which is the process's number.
-func afterPID(answer string) string {
-	_, rest, _ := strings.Cut(answer, "\n")
-	return rest
-}
-
 // readFlight asks the JDK's own jfr tool what the recording holds.
 func (f *fork) readFlight(ctx context.Context, jvm jvmTools, file string, r *record.Recording) error {
 	f.lab.observer.Phase(r.SUT + " · reading the flight recording")
