@@ -3,11 +3,9 @@ package lab
 import (
 	"archive/zip"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -165,16 +163,13 @@ func (o PostgresOptions) copyArtifact(ctx context.Context, artifact postgresArti
 
 // checkSHA256 refuses a file that is not the one whose sum is known.
 func checkSHA256(path, want string) error {
-	file, err := os.Open(path)
-	if err != nil {
+	got, _, err := sumFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("there is no jar after Maven has run: %w", err)
-	}
-	defer file.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, file); err != nil {
+	case err != nil:
 		return err
-	}
-	if got := hex.EncodeToString(sum.Sum(nil)); got != want {
+	case got != want:
 		return fmt.Errorf("%s is not what its publisher released: its SHA-256 is %s, not %s; clear it from the local Maven repository, and look at the mirror", filepath.Base(path), got, want)
 	}
 	return nil

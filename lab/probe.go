@@ -2,8 +2,6 @@ package lab
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -75,7 +73,7 @@ type probeServer struct {
 	mu     sync.Mutex
 	closed bool
 	tiers  map[int]*probedTier
-	places []*placing
+	places []string // folders on their way
 }
 
 // close ends every tier, all at the same time and without the usual patience, and
@@ -84,8 +82,8 @@ func (p *probeServer) close() {
 	p.mu.Lock()
 	p.closed = true
 	tiers := p.tiers
-	for _, c := range p.places {
-		_ = os.RemoveAll(c.folder)
+	for _, folder := range p.places {
+		_ = os.RemoveAll(folder)
 	}
 	p.mu.Unlock()
 	var all sync.WaitGroup
@@ -163,17 +161,12 @@ func init() { // a composite literal would refer to itself through serve
 const busySpan = 300 * time.Millisecond
 
 func (p *probeServer) hello(nothing) (any, error) {
-	file, err := os.Open(p.self)
+	sum, _, err := sumFile(p.self)
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, file); err != nil {
-		return nil, err
-	}
 	m, _ := probes.ReadMachine() // an unknown fact is empty in the record
-	answer := helloAnswer{Checksum: hex.EncodeToString(sum.Sum(nil)), Machine: record.MaskMachine(record.Machine(m)), BusyCPUs: -1,
+	answer := helloAnswer{Checksum: sum, Machine: record.MaskMachine(record.Machine(m)), BusyCPUs: -1,
 		FDLimit: probes.HardFDLimit(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 	fs := probes.NewFS("/")
 	before := fs.SampleMachine()
@@ -309,11 +302,6 @@ func (p *probeServer) machine(nothing) (any, error) {
 	return machineAnswer{probes.NewFS("/").SampleMachine(), selfCPU()}, nil
 }
 
-// placing is a folder on its way.
-type placing struct {
-	folder string // under which it grows
-}
-
 type folderQuestion struct {
 	Folder string `json:"folder"` // a name: of the sum of all that is in it
 }
@@ -351,8 +339,8 @@ func (p *probeServer) put(q putQuestion) (any, error) {
 	}
 	root := p.unfinished(q.Folder)
 	p.mu.Lock()
-	if !slices.ContainsFunc(p.places, func(c *placing) bool { return c.folder == root }) {
-		p.places = append(p.places, &placing{root})
+	if !slices.Contains(p.places, root) {
+		p.places = append(p.places, root)
 	}
 	p.mu.Unlock()
 	path := filepath.Join(root, filepath.FromSlash(q.File))

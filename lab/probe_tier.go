@@ -72,11 +72,7 @@ func (p *probeServer) start(q startQuestion) (any, error) {
 		return nil, fmt.Errorf("the probe is ending")
 	}
 	go p.follow(q.ID, t)
-	answer := startAnswer{PID: t.pid, Note: probed.note}
-	if cpus, err := probes.NewFS("/").AllowedCPUs(t.pid); err == nil {
-		answer.CPUs = len(cpus)
-	}
-	return answer, nil
+	return startAnswer{PID: t.pid, CPUs: allowedCPUs(t), Note: probed.note}, nil
 }
 
 // follow tells how a tier ends, and when nothing of it is left.
