@@ -64,6 +64,7 @@ func (f *fork) listen(ctx context.Context, tier string) (listen, reach string, p
 func (p *Plan) addressOf(s *site, others []*site) (string, error) {
 	if s != nil {
 		if s.address == "" {
+			//lint:ignore ST1005 it ends with the key as it stands in the file
 			return "", fmt.Errorf("host %s has no address at which others reach its tiers; give it one with address:", s.name)
 		}
 		return s.address, nil

@@ -165,15 +165,14 @@ func (f *fork) withDeaths(reason error) error {
 
 // notice breaks the fork when a tier has died by the end of a cell, or of what came after it at the place that where names.
 func (f *fork) notice(cell record.Cell, where string) {
-	if f.broken != "" {
+	dead := f.dead()
+	if f.broken != "" || len(dead) == 0 {
 		return
 	}
-	for _, t := range f.dead() {
-		f.broken = fmt.Sprintf("%s had died %s", t.who, where)
-		if cell.Status == "ok" {
-			f.between = fmt.Sprintf("%s %s between two windows, after the one %s", t.who, t.cause(), where)
-		}
-		return
+	t := dead[0]
+	f.broken = fmt.Sprintf("%s had died %s", t.who, where)
+	if cell.Status == "ok" {
+		f.between = fmt.Sprintf("%s %s between two windows, after the one %s", t.who, t.cause(), where)
 	}
 }
 

@@ -173,6 +173,7 @@ func (c *connector) resolve(ctx context.Context, options []string) error {
 	}
 	found, err := net.DefaultResolver.LookupHost(ctx, name)
 	if err != nil {
+		//lint:ignore ST1005 it ends with the key as it stands in the file
 		return fmt.Errorf("%s has no address that could be found here (%w); give it one with address:", name, err)
 	}
 	c.address = found[0]
