@@ -15,7 +15,7 @@ import (
 
 	"github.com/shirou/gopsutil/v3/process"
 
-	"loomlab/lab"
+	"loomlab/lab/java"
 )
 
 // peerDelay is what every peer sleeps.
@@ -56,14 +56,14 @@ func (b *downstreamBench) peers() []peer {
 }
 
 // jdkWithCompiler finds a JDK that can run a source file with virtual threads.
-func jdkWithCompiler() (best lab.JDK, err error) {
-	for _, j := range lab.FindJDKs(context.Background()) {
-		if j.Problem == "" && !j.JRE && j.Major >= lab.MinJDK && j.Major > best.Major {
+func jdkWithCompiler() (best java.JDK, err error) {
+	for _, j := range java.FindJDKs(context.Background()) {
+		if j.Problem == "" && !j.JRE && j.Major >= java.MinJDK && j.Major > best.Major {
 			best = j
 		}
 	}
 	if best.Major == 0 {
-		return best, fmt.Errorf("no JDK %d or newer with a compiler", lab.MinJDK)
+		return best, fmt.Errorf("no JDK %d or newer with a compiler", java.MinJDK)
 	}
 	return best, nil
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"loomlab/lab"
+	"loomlab/lab/netns"
 )
 
 // labelled is a SUT whose bottleneck is known.
@@ -106,7 +106,7 @@ func caseGroups(binary string) []group {
 		})},
 		// So few local ports are used up by a few seconds without keep-alive.
 		{head: "netns: {sysctl: {net.ipv4.ip_local_port_range: '50000 50199'}}\nload: {connections: [40], rounds: 1, duration: 2s, no_keepalive: true, warmup: {min: 0s, max: 0s}}",
-			lacks: lab.NetnsLacks, cases: cases(func(d drawn) []labelled {
+			lacks: netns.Lacks, cases: cases(func(d drawn) []labelled {
 				return []labelled{{"local ports, no keep-alive", fmt.Sprintf("%s, command: ['%s', server, '127.0.0.1:{{port}}', '{{downstream}}']", d.delay(""), self()), []string{"local-ports"}}}
 			})},
 	}

@@ -6,22 +6,19 @@ import (
 	"slices"
 	"strings"
 
+	"loomlab/lab/experiment"
 	"loomlab/lab/record"
 )
-
-// localHost is the entry of hosts that says at which address tiers on this
-// machine are reached from others.
-const localHost = "local"
 
 // exposed tells whether a tier must listen where other machines reach it: the SUT
 // for the load, the downstream for the SUT and for the load that calibrates.
 func (p *Plan) exposed(s *PlannedSUT, tier string) bool {
-	own := p.launcher(&s.SUT, tier).host
+	own := p.launcher(&s.SUT, tier).Host
 	callers := p.launchers(&s.SUT, record.TierLoad)
-	if tier == record.TierDownstream && s.Kind != KindURL {
+	if tier == record.TierDownstream && s.Kind != record.KindURL {
 		callers = append(callers, p.launcher(&s.SUT, record.TierSUT))
 	}
-	return slices.ContainsFunc(callers, func(l Launcher) bool { return l.host != own })
+	return slices.ContainsFunc(callers, func(l launcher) bool { return l.Host != own })
 }
 
 // shownAddress is the address of a tier as far as it is known before hosts are
@@ -30,7 +27,7 @@ func (p *Plan) shownAddress(s *PlannedSUT, tier string) string {
 	if !p.exposed(s, tier) {
 		return loopbackAddress
 	}
-	host := p.launcher(&s.SUT, tier).host
+	host := p.launcher(&s.SUT, tier).Host
 	h := p.host(host)
 	_, destination := cutLast(h.SSH, "@")
 	switch connected := p.sites[host]; {
@@ -39,7 +36,7 @@ func (p *Plan) shownAddress(s *PlannedSUT, tier string) string {
 	case h.Address != "":
 		return h.Address
 	case host == "":
-		if own := p.Experiment.Hosts[localHost].Address; own != "" {
+		if own := p.Experiment.Hosts[experiment.LocalHost].Address; own != "" {
 			return own
 		}
 		return "ADDRESS-OF-THIS-MACHINE"
@@ -64,7 +61,7 @@ func (p *Plan) Exposure() []string {
 	for i := range p.SUTs {
 		s := &p.SUTs[i]
 		for _, tier := range []string{record.TierSUT, record.TierDownstream} {
-			if tier == record.TierSUT && s.Kind == KindURL || tier == record.TierDownstream && s.Downstream == nil || !p.exposed(s, tier) {
+			if tier == record.TierSUT && s.Kind == record.KindURL || tier == record.TierDownstream && s.Downstream == nil || !p.exposed(s, tier) {
 				continue
 			}
 			who := "the downstream"
@@ -116,10 +113,10 @@ func hostDir(h record.Host) string {
 func (p *Plan) Hosts() []string {
 	names := map[string]bool{}
 	for i := range p.SUTs {
-		for _, tier := range Tiers {
+		for _, tier := range experiment.Tiers {
 			for _, l := range p.launchers(&p.SUTs[i].SUT, tier) {
-				if l.host != "" {
-					names[l.host] = true
+				if l.Host != "" {
+					names[l.Host] = true
 				}
 			}
 		}

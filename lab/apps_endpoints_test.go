@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"loomlab/downstream"
+	"loomlab/lab/java"
 )
 
 // Every app answers these, beside its own.
@@ -31,7 +32,7 @@ func workRounds(n int) string {
 }
 
 func TestRealApps(t *testing.T) {
-	jdk, apps := realApps(t, DefaultBoot, nil)
+	jdk, apps := realApps(t, java.DefaultBoot, nil)
 	pinned := map[string]string{"/pinned?ms=1": "ok", "/pinned/call?ms=1": "ok", "/pinned/lock?ms=1": "ok"}
 	blocked := map[string]string{"/blocked?ms=1": "ok", "/blocked/elastic?ms=1": "ok"}
 	tests := []struct {
@@ -45,7 +46,7 @@ func TestRealApps(t *testing.T) {
 	}{
 		{name: "platform", app: "mvc", paths: pinned, absent: []string{"/blocked", "/grpc", "/db/light"}, asked: map[string]int{"/delay/1": 1},
 			exception: "ResourceAccessException <- ", info: map[string]string{
-				"boot": DefaultBoot, "client_factory": "JdkClientHttpRequestFactory", "client_virtual": "false", "server_virtual": "false",
+				"boot": java.DefaultBoot, "client_factory": "JdkClientHttpRequestFactory", "client_virtual": "false", "server_virtual": "false",
 				"tomcat_max_threads": "200", "tomcat_max_connections": "8192", "tomcat_accept_count": "100", "tomcat_keep_alive_requests": "100",
 			}},
 		{name: "virtual", app: "mvc", args: []string{"--spring.threads.virtual.enabled=true"}, paths: pinned, asked: map[string]int{"/delay/1": 1},
@@ -54,7 +55,7 @@ func TestRealApps(t *testing.T) {
 			}},
 		{name: "webflux", app: "webflux", args: []string{"--lab.server.backlog=1024", "--lab.server.receive-buffer=32KB", "--lab.server.no-delay=true"},
 			paths: blocked, absent: []string{"/pinned", "/grpc", "/db/light"}, exception: "WebClientRequestException <- ", info: map[string]string{
-				"boot": DefaultBoot, "client_factory": "ReactorClientHttpConnector", "client_pool": "20000", "client_pending": "unlimited",
+				"boot": java.DefaultBoot, "client_factory": "ReactorClientHttpConnector", "client_pool": "20000", "client_pending": "unlimited",
 			}},
 		// Without a URL there is no database; the app starts all the same.
 		{name: "mvc-data", app: "mvc-data", absent: []string{"/db/light", "/db/heavy"}, exception: "ResourceAccessException <- ", info: map[string]string{
@@ -123,7 +124,7 @@ func TestRealApps(t *testing.T) {
 
 // The Java side is generated from hello.proto, the Go side is not: here they meet.
 func TestRealAppsCallGRPC(t *testing.T) {
-	jdk, apps := realApps(t, DefaultBoot, nil)
+	jdk, apps := realApps(t, java.DefaultBoot, nil)
 	for _, name := range []string{"mvc-grpc", "webflux-grpc"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -159,7 +160,7 @@ func TestRealAppsCallGRPC(t *testing.T) {
 
 // RestClient takes whichever client it finds first: there must be only one to find.
 func TestRealAppsHaveOneClient(t *testing.T) {
-	_, apps := realApps(t, DefaultBoot, nil)
+	_, apps := realApps(t, java.DefaultBoot, nil)
 	for _, name := range []string{"mvc", "mvc-data", "mvc-grpc"} {
 		for _, jar := range jarsOf(t, apps, name) {
 			if name == "mvc-grpc" && strings.HasPrefix(jar, "grpc-netty-shaded-") {
@@ -176,7 +177,7 @@ func TestRealAppsHaveOneClient(t *testing.T) {
 
 // The article's SUTs carry no library of other experiments.
 func TestRealAppsAreLean(t *testing.T) {
-	_, apps := realApps(t, DefaultBoot, nil)
+	_, apps := realApps(t, java.DefaultBoot, nil)
 	for _, name := range []string{"mvc", "webflux"} {
 		for _, jar := range jarsOf(t, apps, name) {
 			for _, other := range []string{"postgresql", "HikariCP", "jdbc", "r2dbc", "grpc", "protobuf", "actuator", "micrometer-core"} {
@@ -189,7 +190,7 @@ func TestRealAppsAreLean(t *testing.T) {
 }
 
 // jarsOf are the names of an app's libraries.
-func jarsOf(t *testing.T, apps Apps, name string) []string {
+func jarsOf(t *testing.T, apps java.Apps, name string) []string {
 	t.Helper()
 	app, ok := apps.App(name)
 	jars, err := filepath.Glob(filepath.Join(app.Dir, "lib", "*.jar"))
@@ -205,7 +206,7 @@ func jarsOf(t *testing.T, apps Apps, name string) []string {
 // One source builds for Boot 3.5 too.
 func TestRealAppsBuildWithBoot3(t *testing.T) {
 	jdk, apps := realApps(t, "3.5.7", nil)
-	if len(apps.List) != len(AppNames) {
+	if len(apps.List) != len(java.AppNames) {
 		t.Fatalf("built: %v", apps.List)
 	}
 	t.Run("mvc", func(t *testing.T) {

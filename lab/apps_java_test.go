@@ -17,6 +17,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"loomlab/lab/java"
 )
 
 // skipApps skips a test of the real apps, loudly, or fails it where
@@ -30,24 +32,24 @@ func skipApps(t *testing.T, format string, a ...any) {
 }
 
 // realApps builds real jars (nil: all) with a Boot version, or skips where the machine cannot.
-func realApps(t *testing.T, boot string, names []string) (JDK, Apps) {
+func realApps(t *testing.T, boot string, names []string) (java.JDK, java.Apps) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("SKIPPED: -short; the Spring Boot apps are not tested")
 	}
-	found := FindJDKs(t.Context())
-	jdk, err := SelectJDK(t.Context(), found, "")
+	found := java.FindJDKs(t.Context())
+	jdk, err := java.SelectJDK(t.Context(), found, "")
 	if err != nil {
 		skipApps(t, "%v", err)
 	}
-	compiler, err := CompilerFor(found, jdk)
+	compiler, err := java.CompilerFor(found, jdk)
 	if err != nil {
 		skipApps(t, "%v", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	apps, err := BuildApps(ctx, BuildOptions{Apps: names, Boot: boot, JDK: compiler, Log: func(line string) { t.Log(line) }})
-	if errors.Is(err, ErrNoMaven) || err != nil && strings.Contains(err.Error(), "Could not transfer artifact") {
+	apps, err := java.BuildApps(ctx, java.BuildOptions{Apps: names, Boot: boot, JDK: compiler, Log: func(line string) { t.Log(line) }})
+	if errors.Is(err, java.ErrNoMaven) || err != nil && strings.Contains(err.Error(), "Could not transfer artifact") {
 		skipApps(t, "there is no Maven or no network: %v", err)
 	}
 	if err != nil {
@@ -94,7 +96,7 @@ func (d *resettable) asked() map[string]int {
 }
 
 // startApp runs an app until the test ends and returns its URL once it answers.
-func startApp(t *testing.T, jdk JDK, app App, downstream string, args ...string) string {
+func startApp(t *testing.T, jdk java.JDK, app java.App, downstream string, args ...string) string {
 	t.Helper()
 	port, err := freePort()
 	if err != nil {

@@ -14,32 +14,34 @@ import (
 	"time"
 
 	"loomlab/clock"
+	"loomlab/lab/java"
 	"loomlab/lab/record"
+	"loomlab/lab/tool"
 )
 
 // toolRun is a run of a single-file Java tier, as an experiment's command starts it.
 type toolRun struct {
-	stdout, stderr opening
+	stdout, stderr tool.Opening
 	err            error
 	ended          chan struct{}
 }
 
-func runJavaTool(t *testing.T, jdk JDK, apps Apps, name string, args ...string) *toolRun {
+func runJavaTool(t *testing.T, jdk java.JDK, apps java.Apps, name string, args ...string) *toolRun {
 	t.Helper()
-	argv := append([]string{filepath.Join(apps.Dir, toolsFolder, name)}, args...)
+	argv := append([]string{filepath.Join(apps.Dir, java.ToolsFolder, name)}, args...)
 	run := &toolRun{ended: make(chan struct{})}
-	cmd := toolCommand(t.Context(), jdk.Java, argv...)
+	cmd := tool.Command(t.Context(), jdk.Java, argv...)
 	cmd.Stdout, cmd.Stderr = &run.stdout, &run.stderr
 	go func() {
 		defer close(run.ended)
-		run.err = runTool(cmd)
+		run.err = tool.Run(cmd)
 	}()
 	t.Cleanup(func() { <-run.ended })
 	return run
 }
 
 func TestRealLoadClient(t *testing.T) {
-	jdk, apps := realApps(t, DefaultBoot, []string{})
+	jdk, apps := realApps(t, java.DefaultBoot, []string{})
 	var served atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		time.Sleep(50 * time.Millisecond)
@@ -108,7 +110,7 @@ func TestRealLoadClient(t *testing.T) {
 }
 
 func TestRealDelayServer(t *testing.T) {
-	jdk, apps := realApps(t, DefaultBoot, []string{})
+	jdk, apps := realApps(t, java.DefaultBoot, []string{})
 	port, err := freePort()
 	if err != nil {
 		t.Fatal(err)

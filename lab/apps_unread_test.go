@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"loomlab/lab/java"
 )
 
 // Reactor Netty before 1.3.8 can stop reading a kept connection
@@ -33,7 +35,7 @@ import (
 // Pipelining shows it every time. When Boot brings a version that is mended, this
 // test asks for the answer, and appClient may keep its connections.
 func TestWebfluxStopsReading(t *testing.T) {
-	jdk, apps := realApps(t, DefaultBoot, []string{"webflux"})
+	jdk, apps := realApps(t, java.DefaultBoot, []string{"webflux"})
 	app, ok := apps.App("webflux")
 	if !ok {
 		t.Fatal("no app webflux")
@@ -82,7 +84,7 @@ func TestWebfluxStopsReading(t *testing.T) {
 }
 
 // reactorNetty is the version that the app webflux was built with.
-func reactorNetty(t *testing.T, apps Apps) (version [3]int) {
+func reactorNetty(t *testing.T, apps java.Apps) (version [3]int) {
 	t.Helper()
 	for _, jar := range jarsOf(t, apps, "webflux") {
 		if n, _ := fmt.Sscanf(jar, "reactor-netty-http-%d.%d.%d.jar", &version[0], &version[1], &version[2]); n == 3 {

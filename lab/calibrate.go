@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"loomlab/lab/experiment"
 	"loomlab/lab/record"
 )
 
@@ -80,7 +81,7 @@ func (p *Plan) calibrationLoad() record.Load {
 // command may need what the SUTs have.
 func (p *Plan) bare() *PlannedSUT {
 	one := 1.0
-	s := PlannedSUT{Kind: KindURL, SUT: record.SUT{Name: record.Calibration, Calls: &one,
+	s := PlannedSUT{Kind: record.KindURL, SUT: record.SUT{Name: record.Calibration, Calls: &one,
 		Path: p.Experiment.Load.Path, Downstream: p.Experiment.Downstream, Netns: p.Experiment.Netns}}
 	for _, other := range p.SUTs {
 		if s.JDKHome == "" {
@@ -96,7 +97,7 @@ func (p *Plan) bare() *PlannedSUT {
 // startable is false for a command that is certainly not there: whoever mistyped
 // it need not wait for a calibration to learn so.
 func (p *Plan) startable(s PlannedSUT) bool {
-	if len(s.Words) == 0 || p.launcher(&s.SUT, record.TierSUT).host != "" || placeholderPattern.MatchString(s.Words[0]) {
+	if len(s.Words) == 0 || p.launcher(&s.SUT, record.TierSUT).Host != "" || experiment.PlaceholderPattern.MatchString(s.Words[0]) {
 		return true
 	}
 	_, err := exec.LookPath(s.Words[0])

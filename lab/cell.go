@@ -10,7 +10,10 @@ import (
 	"net/http"
 	"time"
 
+	"loomlab/lab/experiment"
+	"loomlab/lab/phrase"
 	"loomlab/lab/record"
+	"loomlab/lab/verdict"
 	"loomlab/probes"
 )
 
@@ -96,7 +99,7 @@ func (f *fork) measure(ctx context.Context, j job) record.Cell {
 func (w *window) say(phase string) {
 	rung := fmt.Sprintf("%d connections", w.job.Connections)
 	if w.job.Rate > 0 {
-		rung = fmt.Sprintf("%s/s offered", number(w.job.Rate))
+		rung = fmt.Sprintf("%s/s offered", phrase.Number(w.job.Rate))
 	}
 	w.f.lab.observer.Phase(fmt.Sprintf("%s · %s · round %d · %s", w.job.SUT, rung, w.job.Round, phase))
 }
@@ -235,7 +238,7 @@ func (w *window) mark() *secondMark {
 		return m
 	}
 	m.jit = s.JVM.JITSeconds
-	if cpu, ok := compilerCPU(s.Groups); ok {
+	if cpu, ok := probes.CompilerCPU(s.Groups); ok {
 		m.jit = &cpu
 	}
 	if s.JVM.JITCompiles != nil {
@@ -273,22 +276,22 @@ func (w *window) finish(ctx context.Context, exceptions map[string]int64) {
 	c.AcceptQueue = lasting(w.waiting[0], w.waiting[1])
 	w.joinExceptions(ctx, exceptions)
 	c.Ceilings = w.f.ceilings(*c)
-	c.Doubts = doubts(*c, w.circumstances())
+	c.Doubts = verdict.Doubts(*c, w.circumstances())
 	if c.Status == "ok" {
 		if reason := invalid(c.Load, w.waiting[0]); reason != "" {
 			c.Status, c.Reason = "failed", reason
 		}
 	}
 	if !w.f.bare {
-		c.Verdict = verdict(*c, w.f.evidence(*c, w.account))
+		c.Verdict = verdict.Of(*c, w.f.evidence(*c, w.account))
 	}
 }
 
 // circumstances are what the doubt rules need to know beside the cell.
-func (w *window) circumstances() circumstances {
+func (w *window) circumstances() verdict.Circumstances {
 	about := w.f.circumstances(w.job)
 	if w.before != nil && w.after != nil {
-		about.unseen = max(0, w.before.At-w.opened) + max(0, w.closed-w.after.At)
+		about.Unseen = max(0, w.before.At-w.opened) + max(0, w.closed-w.after.At)
 	}
 	return about
 }
@@ -337,7 +340,7 @@ func (w *window) joinMachines() {
 		if c.Machines == nil {
 			c.Machines = map[string]*record.MachineWindow{}
 		}
-		c.Machines[cmp.Or(host, localHost)] = m
+		c.Machines[cmp.Or(host, experiment.LocalHost)] = m
 	}
 }
 

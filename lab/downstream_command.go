@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"loomlab/lab/experiment"
 	"loomlab/lab/record"
 )
 
@@ -24,15 +25,12 @@ const (
 	// once, and delays later ones where a server writes head and body apart.
 	soloRequests = 24
 	soloCounted  = 8
-	// soloLate is by how much a downstream may exceed its delay when asked alone
-	// (METHOD rule 17).
-	soloLate = 2 * time.Millisecond
 )
 
 // startDownstreamCommand starts the downstream that takes the place of ours, waits until
 // it answers, and asks it alone.
 func (f *fork) startDownstreamCommand(ctx context.Context, listen string, port int) error {
-	values := Placeholders{"address": listen, "port": strconv.Itoa(port), "run_dir": f.lab.dir.Path()}
+	values := experiment.Placeholders{"address": listen, "port": strconv.Itoa(port), "run_dir": f.lab.dir.Path()}
 	maps.Copy(values, f.site(record.TierDownstream).placeholders(f.sut))
 	argv, err := f.plan.DownstreamCommand(*f.sut, values)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 
 // child is one process of the load tier: most often the only one.
 type child struct {
-	place Launcher
+	place launcher
 	argv  []string
 	lines func([]byte)
 	// theirClock says that lines get the times of the host's clock, not of this one's.
@@ -35,7 +35,7 @@ func (w *window) runEngine(ctx context.Context) {
 
 // runGenerators does it by several. Where one is lost, what the others counted is
 // half a load: the cell fails, without figures.
-func (w *window) runGenerators(ctx context.Context, places []Launcher, argv []string) {
+func (w *window) runGenerators(ctx context.Context, places []launcher, argv []string) {
 	gs := newGenerators(places, w.event)
 	w.several = gs
 	var children []child

@@ -8,6 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"loomlab/lab/experiment"
+	"loomlab/lab/netns"
+	"loomlab/lab/phrase"
+	"loomlab/lab/postgres"
 	"loomlab/lab/record"
 )
 
@@ -33,7 +37,7 @@ func (p *Plan) WriteDryRun(w io.Writer) error {
 		fmt.Fprintf(&b, "skipped: %s, %s\n", s.Name, s.Reason)
 	}
 	p.writeLoads(&b)
-	fmt.Fprintf(&b, "%s in all\n", count(len(p.Cells), "cell"))
+	fmt.Fprintf(&b, "%s in all\n", phrase.Count(len(p.Cells), "cell"))
 	p.writePlaces(&b)
 	b.WriteString("\n")
 
@@ -46,7 +50,7 @@ func (p *Plan) WriteDryRun(w io.Writer) error {
 		argv := p.DownstreamArgv(s.Downstream, downstream, grpc)
 		if s.Downstream != nil && len(s.Downstream.Command) > 0 {
 			var err error
-			if argv, err = p.DownstreamCommand(s, Placeholders{"address": address, "port": fmt.Sprint(exampleDownstreamPort)}); err != nil {
+			if argv, err = p.DownstreamCommand(s, experiment.Placeholders{"address": address, "port": fmt.Sprint(exampleDownstreamPort)}); err != nil {
 				return err
 			}
 		}
@@ -54,7 +58,7 @@ func (p *Plan) WriteDryRun(w io.Writer) error {
 			shown = record.JoinWords(argv) // most often one for all
 			fmt.Fprintf(&b, "  # downstream\n  %s\n", shown)
 		}
-		if err := p.writeSUT(&b, s, Placeholders{"downstream": "http://" + downstream, "grpc": grpc}); err != nil {
+		if err := p.writeSUT(&b, s, experiment.Placeholders{"downstream": "http://" + downstream, "grpc": grpc}); err != nil {
 			return err
 		}
 	}
@@ -75,9 +79,9 @@ func (p *Plan) writeLoads(b *strings.Builder) {
 	e := &p.Experiment
 	shared := slices.ContainsFunc(p.SUTs, func(s PlannedSUT) bool { return s.Load == nil })
 	if shared {
-		fmt.Fprintf(b, "order: %s; each climbs %s; %s\n", p.orderText(), loadText(&e.Load), count(e.Forks, "fork"))
+		fmt.Fprintf(b, "order: %s; each climbs %s; %s\n", p.orderText(), loadText(&e.Load), phrase.Count(e.Forks, "fork"))
 	} else {
-		fmt.Fprintf(b, "order: %s; %s\n", p.orderText(), count(e.Forks, "fork"))
+		fmt.Fprintf(b, "order: %s; %s\n", p.orderText(), phrase.Count(e.Forks, "fork"))
 	}
 	for _, s := range p.SUTs {
 		if s.Load != nil {
@@ -85,13 +89,13 @@ func (p *Plan) writeLoads(b *strings.Builder) {
 		}
 	}
 	if e.Scale > 0 {
-		fmt.Fprintf(b, "scale: numbers of requests × %s\n", number(e.Scale))
+		fmt.Fprintf(b, "scale: numbers of requests × %s\n", phrase.Number(e.Scale))
 	}
 }
 
 // loadText is a load in a sentence: its ladder, warm-up, windows and targets.
 func loadText(l *record.Load) string {
-	rungs, unit := ladder(l.Rungs()), "connections"
+	rungs, unit := experiment.Ladder(l.Rungs()), "connections"
 	if len(l.Rate) > 0 {
 		rungs, unit = strings.ReplaceAll(rungs, "/s offered", ""), "requests offered a second"
 	}
@@ -99,14 +103,14 @@ func loadText(l *record.Load) string {
 	if l.Warmup.Max > 0 {
 		warm = "after " + between(time.Duration(l.Warmup.Min), time.Duration(l.Warmup.Max)) + " of warm-up"
 	}
-	text := fmt.Sprintf("%s %s %s, %s of %s a rung", rungs, unit, warm, count(l.Rounds, "window"), l.Window())
+	text := fmt.Sprintf("%s %s %s, %s of %s a rung", rungs, unit, warm, phrase.Count(l.Rounds, "window"), l.Window())
 	var targets []string
 	total := 0.0
 	for _, t := range l.Targets {
 		total += t.Weight
 	}
 	for _, t := range l.Targets {
-		targets = append(targets, percent(t.Weight/total)+" "+t.Path)
+		targets = append(targets, phrase.Percent(t.Weight/total)+" "+t.Path)
 	}
 	if targets != nil {
 		text += ", " + strings.Join(targets, " and ")
@@ -120,7 +124,7 @@ func (p *Plan) writePostgres(b *strings.Builder) {
 	switch pg := p.Postgres; {
 	case pg == nil:
 	case pg.DSN != nil:
-		fmt.Fprintf(b, "  # postgres: %s, where the schema %s is made with %d users and %d orders, and stays\n", pg.DSN, postgresSchema, pg.Users, pg.Orders)
+		fmt.Fprintf(b, "  # postgres: %s, where the schema %s is made with %d users and %d orders, and stays\n", pg.DSN, postgres.Schema, pg.Users, pg.Orders)
 	default:
 		fmt.Fprintf(b, "  # postgres (%s), made by initdb and seeded with %d users and %d orders for every start of a SUT\n", pg.From(), pg.Users, pg.Orders)
 		home := pg.Home
@@ -133,7 +137,7 @@ func (p *Plan) writePostgres(b *strings.Builder) {
 
 // orderText says in which order the SUTs run, fork by fork where that differs.
 func (p *Plan) orderText() string {
-	if p.Experiment.Order == OrderListed {
+	if p.Experiment.Order == experiment.OrderListed {
 		return strings.Join(p.Order(), ", ")
 	}
 	var forks []string
@@ -141,18 +145,18 @@ func (p *Plan) orderText() string {
 		forks = append(forks, fmt.Sprintf("fork %d %s", i+1, strings.Join(order, ", ")))
 	}
 	how := p.Experiment.Order
-	if how == OrderRandom {
+	if how == experiment.OrderRandom {
 		how += fmt.Sprintf(" by seed %d", p.Experiment.Seed)
 	}
 	return how + ": " + strings.Join(forks, "; ")
 }
 
 // writeSUT writes a SUT's command line and that of its first window of load.
-func (p *Plan) writeSUT(b *strings.Builder, s PlannedSUT, values Placeholders) error {
+func (p *Plan) writeSUT(b *strings.Builder, s PlannedSUT, values experiment.Placeholders) error {
 	values["address"], values["port"] = p.shownAddress(&s, record.TierSUT), fmt.Sprint(examplePort)
 	values["run_dir"] = "."
 	maps.Copy(values, p.Postgres.example())
-	argv, env, err := s.Argv(values.masked())
+	argv, env, err := s.Argv(values.Masked())
 	if err != nil {
 		return err
 	}
@@ -188,25 +192,10 @@ func (p *Plan) writeSUT(b *strings.Builder, s PlannedSUT, values Placeholders) e
 func (p *Plan) whereText(s PlannedSUT) string {
 	text := ""
 	if s.Netns != nil {
-		text += "; network namespace " + netnsText(s.Netns)
+		text += "; network namespace " + netns.Text(s.Netns)
 	}
 	if len(s.Place) > 0 {
-		text += "; " + placeText(s.Place)
+		text += "; " + experiment.PlaceText(s.Place)
 	}
 	return text
-}
-
-func ladder(rungs []record.Rung) string {
-	words := make([]string, len(rungs))
-	for i, r := range rungs {
-		words[i] = r.String()
-	}
-	return strings.Join(words, ", ")
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -2,10 +2,10 @@ package lab
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 
+	"loomlab/lab/experiment"
 	"loomlab/lab/record"
 )
 
@@ -74,7 +74,7 @@ func equalRateOf(measured []figure) float64 {
 // WantsEqualRate tells whether the run has windows at equal rate: as the
 // experiment says, else with several forks.
 func (p *Plan) WantsEqualRate() bool {
-	if len(p.SUTs) < 2 || noEqualRate(&p.Experiment) != "" {
+	if len(p.SUTs) < 2 || experiment.NoEqualRate(&p.Experiment) != "" {
 		return false
 	}
 	if want := p.Experiment.Load.EqualRate; want != nil {
@@ -91,22 +91,6 @@ func (p *Plan) endsAtEqualRate(t turn) bool {
 	}
 	top := p.highestFit(t.sut.Name)
 	return slices.ContainsFunc(t.cells, func(k CellKey) bool { return k.Connections == top })
-}
-
-// noEqualRate says why the SUTs cannot have a window at one rate, or "": it is
-// made of the throughputs of a closed loop, by our engine.
-func noEqualRate(e *record.Experiment) string {
-	for _, s := range e.SUTs {
-		switch l := e.LoadOf(s.Name); {
-		case len(l.Command) > 0:
-			return fmt.Sprintf("the load of %s is a command of its own", s.Name)
-		case len(l.Rate) > 0:
-			return fmt.Sprintf("%s climbs offered rates already", s.Name)
-		case l.Requests > 0:
-			return fmt.Sprintf("the windows of %s are numbers of requests", s.Name)
-		}
-	}
-	return ""
 }
 
 // turnsAgain are those of a single fork: every SUT once more, for that window alone.

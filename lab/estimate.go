@@ -6,7 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"loomlab/lab/experiment"
+	"loomlab/lab/phrase"
 	"loomlab/lab/record"
+	"loomlab/lab/verdict"
 )
 
 // Estimate is how long a run takes: not less than Min, not more than Max unless
@@ -64,8 +67,8 @@ func (p *Plan) estimate() Estimate {
 	}
 	forks := time.Duration(p.Experiment.Forks)
 	perFork := ""
-	if p.Experiment.Isolate == IsolateRung {
-		perFork = " × " + count(all.processes, "rung")
+	if p.Experiment.Isolate == experiment.IsolateRung {
+		perFork = " × " + phrase.Count(all.processes, "rung")
 	}
 	rungs, windows := p.Experiment.Forks*all.rungs, time.Duration(len(p.Cells))
 	var e Estimate
@@ -75,8 +78,8 @@ func (p *Plan) estimate() Estimate {
 			e.Min, e.Max = e.Min+least, e.Max+most
 		}
 	}
-	add("starts", count(len(p.SUTs), "SUT")+" × "+count(p.Experiment.Forks, "fork")+perFork, forks*all.starts, forks*all.starts)
-	add("warm-ups", count(rungs, "rung")+" × "+strings.Join(all.warmups, " or "), forks*all.warmLeast, forks*all.warmMost)
+	add("starts", phrase.Count(len(p.SUTs), "SUT")+" × "+phrase.Count(p.Experiment.Forks, "fork")+perFork, forks*all.starts, forks*all.starts)
+	add("warm-ups", phrase.Count(rungs, "rung")+" × "+strings.Join(all.warmups, " or "), forks*all.warmLeast, forks*all.warmMost)
 	add("lead-ins", fmt.Sprintf("%d × max(2s, 5 × mean latency)", windows), forks*all.leadIns, forks*all.leadIns)
 	add("windows", fmt.Sprintf("%d × %s", windows, strings.Join(all.windows, " or ")), forks*all.windowsLeast, forks*all.windowsMost)
 	add("drains", fmt.Sprintf("%d × one latency", windows), forks*all.drains, forks*all.drains)
@@ -84,7 +87,7 @@ func (p *Plan) estimate() Estimate {
 	if p.calibrates() {
 		l := p.calibrationLoad()
 		rungs, length := time.Duration(len(l.Connections)), time.Duration(l.Duration)
-		add("calibration", fmt.Sprintf("%s × (2s + %v)", count(int(rungs), "rung"), length), rungs*(LeadIn(0)+length), rungs*(LeadIn(0)+length))
+		add("calibration", fmt.Sprintf("%s × (2s + %v)", phrase.Count(int(rungs), "rung"), length), rungs*(LeadIn(0)+length), rungs*(LeadIn(0)+length))
 	}
 	p.estimateEqualRate(all.starts, add)
 	p.estimateLooks(add)
@@ -120,13 +123,13 @@ func (p *Plan) climb(s PlannedSUT) climb {
 	if l.Requests > 0 {
 		c.windows[0] += " (a guess)"
 	}
-	if p.Experiment.Isolate == IsolateRung {
+	if p.Experiment.Isolate == experiment.IsolateRung {
 		c.processes = len(rungs)
 	}
 	switch s.Kind {
-	case KindApp:
+	case record.KindApp:
 		c.starts = appStart
-	case KindStandin, KindCommand:
+	case record.KindStandin, record.KindCommand:
 		c.starts = nativeStart
 	}
 	if p.Postgres != nil && p.Postgres.DSN == nil && s.UsesPostgres() {
@@ -139,7 +142,7 @@ func (p *Plan) climb(s PlannedSUT) climb {
 		c.warmMost += warmest(l.Warmup, i < c.processes)
 		mean := time.Duration(0)
 		if rung.Rate == 0 {
-			mean = MeanLatencyAtLeast(rung.Connections, p.ceilings(s, rung.Connections))
+			mean = verdict.MeanLatencyAtLeast(rung.Connections, p.ceilings(s, rung.Connections))
 		}
 		least, most := p.windowTime(s, rung)
 		c.windowsLeast, c.windowsMost = c.windowsLeast+rounds*least, c.windowsMost+rounds*most
@@ -220,7 +223,7 @@ func (p *Plan) ceilings(s PlannedSUT, connections int) []record.Ceiling {
 	if s.Downstream != nil {
 		delay = time.Duration(s.Downstream.Delay)
 	}
-	return Ceilings(connections, s.Limits, s.InTurn(s.Calls), delay)
+	return verdict.Ceilings(connections, s.Limits, s.InTurn(s.Calls), delay)
 }
 
 func (e Estimate) String() string { return between(e.Min.Round(time.Second), e.Max.Round(time.Second)) }

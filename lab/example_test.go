@@ -4,11 +4,12 @@ import (
 	"fmt"
 
 	"loomlab/lab"
+	"loomlab/lab/experiment"
 )
 
 // An experiment becomes the cells that are to be measured, in their order.
 func ExampleNewPlan() {
-	experiment, err := lab.Parse("two.yaml", []byte(`
+	experiment, err := experiment.Parse("two.yaml", []byte(`
 name: two
 downstream: {delay: 50ms}
 load: {connections: [10, 20], rounds: 1, duration: 5s}
@@ -37,7 +38,7 @@ suts:
 
 // Every mistake of a file is told at once, with line and column.
 func ExampleParse() {
-	_, err := lab.Parse("mine.yaml", []byte("name: mine\nload: {rounds: 1}\nsuts: []\n"))
+	_, err := experiment.Parse("mine.yaml", []byte("name: mine\nload: {rounds: 1}\nsuts: []\n"))
 	fmt.Println(err)
 	// Output:
 	// mine.yaml: 2 mistakes

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"loomlab/lab/netns"
+	"loomlab/lab/phrase"
 	"loomlab/lab/record"
 )
 
@@ -43,22 +45,22 @@ func (n Needs) lacks(connections int, facts Facts) []Lack {
 	}
 	if facts.MemoryBytes > 0 && n.MemoryBytes > facts.MemoryBytes {
 		lacks = append(lacks, Lack{"memory",
-			fmt.Sprintf("%d connections need about %s of memory (%s), and the machine has %s", connections, mebibytes(n.MemoryBytes), n.memoryParts(), mebibytes(facts.MemoryBytes)),
+			fmt.Sprintf("%d connections need about %s of memory (%s), and the machine has %s", connections, phrase.MiB(n.MemoryBytes), n.memoryParts(), phrase.MiB(facts.MemoryBytes)),
 			"lower -Xmx in the experiment file, or use a machine with more memory"})
 	}
 	return lacks
 }
 
 func (n Needs) memoryParts() string {
-	text := "load " + mebibytes(n.LoadBytes)
+	text := "load " + phrase.MiB(n.LoadBytes)
 	if n.SUTBytes > 0 {
-		text += ", SUT " + mebibytes(n.SUTBytes)
+		text += ", SUT " + phrase.MiB(n.SUTBytes)
 	}
 	if n.DownstreamBytes > 0 {
-		text += ", downstream " + mebibytes(n.DownstreamBytes)
+		text += ", downstream " + phrase.MiB(n.DownstreamBytes)
 	}
 	if n.PostgresBytes > 0 {
-		text += ", PostgreSQL " + mebibytes(n.PostgresBytes)
+		text += ", PostgreSQL " + phrase.MiB(n.PostgresBytes)
 	}
 	return text
 }
@@ -96,7 +98,7 @@ func (p *Plan) lacks(key CellKey) []Lack {
 	if s.Netns == nil {
 		return needs.lacks(key.Connections, facts)
 	}
-	facts.LocalPorts = netnsPorts(s.Netns)
+	facts.LocalPorts = netns.Ports(s.Netns)
 	lacks := needs.lacks(key.Connections, facts)
 	for i := range lacks {
 		if lacks[i].What == "local ports" { // the machine's own range is another

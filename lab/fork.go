@@ -11,7 +11,11 @@ import (
 	"strconv"
 	"time"
 
+	"loomlab/lab/experiment"
+	"loomlab/lab/jvm"
+	"loomlab/lab/netns"
 	"loomlab/lab/record"
+	"loomlab/lab/verdict"
 	"loomlab/probes"
 )
 
@@ -24,8 +28,8 @@ type fork struct {
 	sut  *PlannedSUT
 	n    int // from 1
 
-	netns      *netns // that its tiers run in; nil: the lab's
-	down       *tier  // nil without a downstream
+	netns      *netns.Namespace // that its tiers run in; nil: the lab's
+	down       *tier            // nil without a downstream
 	downProber *prober
 	downURL    string
 	downGRPC   string            // host:port of its gRPC listener; "" without one
@@ -34,7 +38,7 @@ type fork struct {
 	db         *database         // nil where the SUT uses none
 	app        *tier             // nil for a SUT that runs already
 	traces     *traces           // in its log; nil where that is not ours
-	gcLog      *gcLog            // nil before the first window, and where there is none
+	gcLog      *jvm.GCLog        // nil before the first window, and where there is none
 	heap       *probes.HeapRange // nil before it was asked for
 	tree       processTree       // of the SUT; nil where it cannot be probed
 	appTree    *probes.Tree      // the same where the SUT is on this machine; else nil
@@ -116,18 +120,18 @@ func (l *lab) newFork(sut *PlannedSUT, n int, collect func(record.Point)) *fork 
 func (f *fork) openNetns() (err error) {
 	switch place := f.plan.launcher(&f.sut.SUT, record.TierLoad); {
 	case f.sut.Netns != nil:
-		f.netns, err = newNetns(f.sut.Netns.Sysctl)
-	case place.netns != "":
-		f.netns, err = openNetns(place.netns)
+		f.netns, err = netns.New(f.sut.Netns.Sysctl)
+	case place.Netns != "":
+		f.netns, err = netns.Open(place.Netns)
 	}
 	return err
 }
 
 // launcher is where a tier of this fork runs.
-func (f *fork) launcher(tier string) Launcher {
+func (f *fork) launcher(tier string) launcher {
 	l := f.plan.launcher(&f.sut.SUT, tier)
 	if f.sut.Netns != nil {
-		l.netns = f.netns.path()
+		l.Netns = f.netns.Path()
 	}
 	return l
 }
@@ -209,7 +213,7 @@ func (f *fork) inFlight(line []byte) {
 // startSUT starts the SUT, waits for it, and notes what it is like before any load.
 func (f *fork) startSUT(ctx context.Context, begin *record.Start) error {
 	began := time.Now()
-	if f.sut.Kind == KindURL {
+	if f.sut.Kind == record.KindURL {
 		f.url = f.sut.URL
 	} else if err := f.launchSUT(ctx, begin); err != nil {
 		return err
@@ -231,7 +235,7 @@ func (f *fork) startSUT(ctx context.Context, begin *record.Start) error {
 			begin.Memory, _ = f.memory(ctx) // each cell says why there is none
 		}
 	}
-	f.hasLab = f.sut.Kind == KindApp || f.sut.Kind == KindStandin
+	f.hasLab = f.sut.Kind == record.KindApp || f.sut.Kind == record.KindStandin
 	f.info = f.facts(ctx)
 	begin.JVM = f.jvm()
 	return f.firstRequest(ctx, begin)
@@ -243,14 +247,14 @@ func (f *fork) launchSUT(ctx context.Context, begin *record.Start) error {
 		return err
 	}
 	f.port = port
-	values := Placeholders{
+	values := experiment.Placeholders{
 		"address": listen, "port": strconv.Itoa(f.port), "downstream": f.downURL, "grpc": f.downGRPC, "run_dir": f.lab.dir.Path(), "apps": f.sut.Apps,
 	}
 	maps.Copy(values, f.db.values())
 	maps.Copy(values, f.site(record.TierSUT).placeholders(f.sut))
 	argv, env, err := f.sut.Argv(values)
 	if err == nil {
-		begin.Argv, begin.Env, err = f.sut.Argv(values.masked())
+		begin.Argv, begin.Env, err = f.sut.Argv(values.Masked())
 	}
 	if err != nil {
 		return err
@@ -258,7 +262,7 @@ func (f *fork) launchSUT(ctx context.Context, begin *record.Start) error {
 	f.url = f.sut.BaseURL(hostPort(reach, f.port))
 	if f.sut.URL != "" { // a command that listens where it wants to
 		f.port = localPort(f.url)
-		if holder := f.netns.portHolder(f.port); holder != "" && f.site(record.TierSUT) == nil {
+		if holder := portHolder(f.netns, f.port); holder != "" && f.site(record.TierSUT) == nil {
 			return fmt.Errorf("port %d is in use by %s; end that one first", f.port, holder)
 		}
 	}
@@ -370,7 +374,7 @@ func (f *fork) close() {
 		}
 	}
 	f.db.close()
-	f.netns.close()
+	f.netns.Close()
 }
 
 // ended is closed when the tier has ended; never, where there is none.
@@ -427,23 +431,23 @@ func (f *fork) ceilings(c record.Cell) []record.Ceiling {
 	if delay > 0 && c.Downstream != nil && c.Downstream.LatenessMS != nil {
 		delay += time.Duration(c.Downstream.LatenessMS.Mean * float64(time.Millisecond))
 	}
-	found := Ceilings(c.Connections, f.sut.Limits, f.sut.InTurn(f.calls(c)), delay)
+	found := verdict.Ceilings(c.Connections, f.sut.Limits, f.sut.InTurn(f.calls(c)), delay)
 	if found == nil {
 		found = []record.Ceiling{}
 	}
-	return withDatabaseCeiling(found, f.knownLimits().DBPool, c.Database)
+	return verdict.WithDatabase(found, f.knownLimits().DBPool, c.Database)
 }
 
 // circumstances are those of every cell on this rung.
-func (f *fork) circumstances(j job) circumstances {
+func (f *fork) circumstances(j job) verdict.Circumstances {
 	_, cores := f.machineOf(record.TierSUT)
-	about := circumstances{calls: f.sut.Calls, cores: cores, foreign: f.sut.Kind == KindURL && !f.bare, unsteady: f.unsteady, resumed: f.resumed,
-		solo: f.soloP50, instrument: f.lab.costsBefore(j), others: f.otherMachines()}
+	about := verdict.Circumstances{Calls: f.sut.Calls, Cores: cores, Foreign: f.sut.Kind == record.KindURL && !f.bare, Unsteady: f.unsteady, Resumed: f.resumed,
+		Solo: f.soloP50, Instrument: f.lab.costsBefore(j), Others: f.otherMachines()}
 	if d := f.sut.Downstream; d != nil && d.Jitter == "" && len(d.Faults) == 0 {
-		about.delay = time.Duration(d.Delay)
+		about.Delay = time.Duration(d.Delay)
 	}
 	if j.Rate == 0 && !f.bare {
-		about.calibration = f.lab.calibration(j.Connections)
+		about.Calibration = f.lab.calibration(j.Connections)
 	}
 	return about
 }

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"time"
 
+	"loomlab/lab/experiment"
+	"loomlab/lab/guard"
 	"loomlab/lab/record"
 	"loomlab/probes"
 )
@@ -25,7 +27,7 @@ func (f *fork) site(tier string) *site { return f.launcher(tier).site }
 // sites are the other machines on which tiers of the fork run.
 func (f *fork) sites() []*site {
 	var all []*site
-	for _, tier := range Tiers {
+	for _, tier := range experiment.Tiers {
 		if tier == record.TierDownstream && f.sut.Downstream == nil {
 			continue
 		}
@@ -53,7 +55,7 @@ func (f *fork) listen(ctx context.Context, tier string) (listen, reach string, p
 		return a.Address, address, a.Port, err
 	}
 	if address == loopbackAddress {
-		port, err = f.netns.freePort()
+		port, err = freePortIn(f.netns)
 	} else {
 		port, err = freePortOn(address)
 	}
@@ -69,7 +71,7 @@ func (p *Plan) addressOf(s *site, others []*site) (string, error) {
 		}
 		return s.address, nil
 	}
-	if own := p.Experiment.Hosts[localHost].Address; own != "" {
+	if own := p.Experiment.Hosts[experiment.LocalHost].Address; own != "" {
 		return own, nil
 	}
 	for _, other := range others {
@@ -93,7 +95,7 @@ func (p *Plan) addressOf(s *site, others []*site) (string, error) {
 // proberOf asks a tier from beside it.
 func (f *fork) proberOf(tier, base string) *prober {
 	p := newProber(base).in(f.netns)
-	if tier == record.TierSUT && f.sut.Kind == KindURL {
+	if tier == record.TierSUT && f.sut.Kind == record.KindURL {
 		tier = record.TierLoad // from where it will be called
 	}
 	p.site = f.site(tier)
@@ -200,7 +202,7 @@ func (f *fork) path(ctx context.Context, from string, s *site, to, base string) 
 	if s != nil {
 		err = s.ask(ctx, pathConnects*readyPatience+askLimit, "path", pathQuestion{address}, &a)
 	} else {
-		err = f.netns.enter(func() (err error) {
+		err = f.netns.Enter(func() (err error) {
 			a.RTT, err = pathTime(ctx, address)
 			return err
 		})
@@ -221,7 +223,7 @@ func (f *fork) path(ctx context.Context, from string, s *site, to, base string) 
 // hostName is how the record calls a site; this machine is local.
 func hostName(s *site) string {
 	if s == nil {
-		return localHost
+		return experiment.LocalHost
 	}
 	return s.name
 }
@@ -251,7 +253,7 @@ func (s *site) onThisClock(line []byte) []byte {
 // is to be called once the apps are built. What it opens [Plan.Disconnect] closes,
 // also after an error. progress gets a line for each thing that takes its time.
 func (p *Plan) Connect(ctx context.Context, progress func(string)) error {
-	becomeSubreaper()
+	guard.BecomeSubreaper()
 	p.sites = map[string]*site{}
 	for _, name := range p.Hosts() {
 		s, err := connect(ctx, name, p.host(name), progress)
@@ -282,12 +284,12 @@ func (p *Plan) furnish(ctx context.Context, s *PlannedSUT, progress func(string)
 			if most, limit := p.mostDescriptors(s, tier), l.site.facts.FDLimit; limit > 0 && int64(most) > limit {
 				progress(fmt.Sprintf("note: a process may open %d descriptors on %s, and the %s takes up to %d; raise the limit of the login there (ulimit -Hn)", limit, l.site.name, tier, most))
 			}
-			if mentions(words[tier], "apps") || tier == record.TierSUT && mentionsInEnv(s.Env, "apps") {
+			if experiment.Mentions(words[tier], "apps") || tier == record.TierSUT && experiment.MentionsInEnv(s.Env, "apps") {
 				if _, err := l.site.copyFolder(ctx, s.Apps, progress); err != nil {
 					return err
 				}
 			}
-			if mentions(words[tier], "jdk") || tier == record.TierSUT && mentionsInEnv(s.Env, "jdk") {
+			if experiment.Mentions(words[tier], "jdk") || tier == record.TierSUT && experiment.MentionsInEnv(s.Env, "jdk") {
 				if _, err := l.site.jdk(ctx, s.JDK); err != nil {
 					return err
 				}
@@ -308,11 +310,11 @@ func (p *Plan) Disconnect() {
 
 // placeholders are what a tier on the site has in the place of this machine's
 // JDK and apps.
-func (s *site) placeholders(sut *PlannedSUT) Placeholders {
+func (s *site) placeholders(sut *PlannedSUT) experiment.Placeholders {
 	if s == nil {
 		return nil
 	}
-	values := Placeholders{}
+	values := experiment.Placeholders{}
 	if home := s.jdks[sut.JDK]; home != "" {
 		values["jdk"] = home
 	}
@@ -324,7 +326,7 @@ func (s *site) placeholders(sut *PlannedSUT) Placeholders {
 
 // otherMachines are the machines of the fork's tiers beside the SUT's, with their cores.
 func (f *fork) otherMachines() map[string]int {
-	others := map[string]int{localHost: f.plan.Facts.Cores}
+	others := map[string]int{experiment.LocalHost: f.plan.Facts.Cores}
 	for _, s := range f.sites() {
 		others[s.name] = s.facts.Machine.Cores
 	}

@@ -6,7 +6,6 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -34,7 +33,7 @@ type generators struct {
 type generator struct {
 	index int // from 1
 	of    int
-	place Launcher
+	place launcher
 	tier  *tier
 	ahead float64 // how far the clock of its host is ahead of ours, in seconds
 
@@ -57,7 +56,7 @@ func (g *generator) tell(word string, at float64) {
 
 // clock is how far the clock of the launcher's host is ahead of this one's, and how
 // long a word takes to get there at most. All processes of this host have one clock.
-func (l Launcher) clock() (ahead, trip time.Duration) {
+func (l launcher) clock() (ahead, trip time.Duration) {
 	if l.site == nil {
 		return 0, 0
 	}
@@ -258,7 +257,7 @@ func (gs *generators) lost() *generator {
 	return nil
 }
 
-func newGenerators(places []Launcher, each func(record.LoadEvent)) *generators {
+func newGenerators(places []launcher, each func(record.LoadEvent)) *generators {
 	gs := &generators{each: each}
 	for i, place := range places {
 		g := &generator{index: i + 1, of: len(places), place: place, passed: map[string]bool{}}
@@ -270,18 +269,18 @@ func newGenerators(places []Launcher, each func(record.LoadEvent)) *generators {
 
 // generators are the places of the load on a rung, one generator each; no more
 // than it has connections.
-func (f *fork) generators(r record.Rung) []Launcher {
+func (f *fork) generators(r record.Rung) []launcher {
 	places := f.plan.generators(&f.sut.SUT, r)
 	for i := range places {
 		if f.sut.Netns != nil {
-			places[i].netns = f.netns.path()
+			places[i].Netns = f.netns.Path()
 		}
 	}
 	return places
 }
 
 // generators are the places of the load around a SUT that a rung needs.
-func (p *Plan) generators(s *record.SUT, r record.Rung) []Launcher {
+func (p *Plan) generators(s *record.SUT, r record.Rung) []launcher {
 	places := p.launchers(s, record.TierLoad)
 	return slices.Clone(places[:min(len(places), mostConnections(r))])
 }
@@ -292,22 +291,4 @@ func (p *Plan) checkGenerators(s *PlannedSUT) error {
 		return fmt.Errorf("%s: its load is a command of its own (%s), which cannot be divided over %d places; want one place", s.Name, s.LoadCommand[0], n)
 	}
 	return nil
-}
-
-// String is the launcher as one would write it.
-func (l Launcher) String() string {
-	var parts []string
-	if l.host != "" {
-		parts = append(parts, l.host)
-	}
-	if l.netns != "" {
-		parts = append(parts, "netns:"+strings.TrimPrefix(l.netns, namedNetns))
-	}
-	if l.cpus != "" {
-		parts = append(parts, "cpus:"+l.cpus)
-	}
-	if parts == nil {
-		return localHost
-	}
-	return strings.Join(parts, " ")
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"loomlab/clock"
+	"loomlab/lab/experiment"
 	"loomlab/lab/record"
 )
 
@@ -59,7 +60,7 @@ func (w *wordsTo) told(word string) bool {
 // pretended are n generators that a test speaks for; said are the joined events.
 func pretended(n int) (gs *generators, words []*wordsTo, said *[]string) {
 	said = &[]string{}
-	gs = newGenerators(make([]Launcher, n), func(e record.LoadEvent) {
+	gs = newGenerators(make([]launcher, n), func(e record.LoadEvent) {
 		text := strings.TrimSpace(e.Event + " " + e.State)
 		if e.Sample != nil {
 			text += fmt.Sprintf(" %s %d", e.Sample.Phase, e.Sample.OK)
@@ -197,7 +198,7 @@ func TestLostGenerator(t *testing.T) {
 
 func TestGeneratorsOfAPlan(t *testing.T) {
 	const head = "name: a\ndownstream: none\nload: {connections: [1, 100], warmup: none}\nplace: {load: [local, 'cpus:0,1', 'cpus:1']}\n"
-	exp, err := Parse("a.yaml", []byte(head+"suts: [{name: s, command: [x, '{{port}}']}]\n"))
+	exp, err := experiment.Parse("a.yaml", []byte(head+"suts: [{name: s, command: [x, '{{port}}']}]\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +218,7 @@ func TestGeneratorsOfAPlan(t *testing.T) {
 	if n := cpusOf(p.launchers(&p.SUTs[0].SUT, record.TierLoad)); n != 0 {
 		t.Errorf("one may run anywhere, but: %d CPUs", n)
 	}
-	if n := cpusOf([]Launcher{{cpus: "0-2"}, {cpus: "2,5"}}); n != 4 {
+	if n := cpusOf([]launcher{{Launcher: experiment.Launcher{CPUs: "0-2"}}, {Launcher: experiment.Launcher{CPUs: "2,5"}}}); n != 4 {
 		t.Errorf("%d CPUs", n)
 	}
 	p.Experiment.Hosts = map[string]record.Host{"far": {SSH: "far"}}
@@ -238,7 +239,7 @@ func TestGeneratorsOfAPlan(t *testing.T) {
 		t.Errorf("%s", out.String())
 	}
 
-	exp, err = Parse("a.yaml", []byte(head+"suts: [{name: s, command: [x, '{{port}}'], load: {command: [wrk, '{{url}}', '{{connections}}', '{{duration}}']}}]\n"))
+	exp, err = experiment.Parse("a.yaml", []byte(head+"suts: [{name: s, command: [x, '{{port}}'], load: {command: [wrk, '{{url}}', '{{connections}}', '{{duration}}']}}]\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

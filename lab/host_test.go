@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"loomlab/lab/experiment"
 )
 
 // placed is an experiment whose tiers run on three machines; place differs.
@@ -33,7 +35,7 @@ func TestPlacedCommandLines(t *testing.T) {
 		"place: {downstream: pod}":                         {"downstream --listen 10.0.0.9:18090", "./server 127.0.0.1:18080 http://10.0.0.9:18090", "load http://127.0.0.1:18080/call"},
 		"place: {load: pod}":                               {"downstream --listen ADDRESS-OF-THIS-MACHINE:18090", "./server ADDRESS-OF-THIS-MACHINE:18080 http://ADDRESS-OF-THIS-MACHINE:18090"},
 	} {
-		exp, err := Parse("a.yaml", []byte(placedHead+place+"\n"))
+		exp, err := experiment.Parse("a.yaml", []byte(placedHead+place+"\n"))
 		if err != nil {
 			t.Fatal(place, err)
 		}
@@ -75,7 +77,7 @@ func TestHostsOfAFile(t *testing.T) {
 		"place: {load: [a, [b]]}":                                               "want text",
 		"place: {sut: [local]}":                                                 "want text",
 	} {
-		_, err := Parse("a.yaml", []byte(head+text+"\n"))
+		_, err := experiment.Parse("a.yaml", []byte(head+text+"\n"))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
@@ -91,11 +93,11 @@ func TestReadHosts(t *testing.T) {
 		}
 	}
 	write("hosts: {pod: {command: [kubectl, exec, -i, pod, --], address: 10.1.2.3}}\n")
-	hosts, err := ReadHosts(file)
+	hosts, err := experiment.ReadHosts(file)
 	if err != nil || hosts["pod"].Address != "10.1.2.3" {
 		t.Errorf("%+v, %v", hosts, err)
 	}
-	exp, err := Parse("a.yaml", []byte(placedHead))
+	exp, err := experiment.Parse("a.yaml", []byte(placedHead))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +115,7 @@ func TestReadHosts(t *testing.T) {
 		"pod: {command: [kubectl]}\n":            `unknown key "pod"`,
 	} {
 		write(text)
-		if _, err := ReadHosts(file); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := experiment.ReadHosts(file); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}

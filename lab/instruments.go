@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"loomlab/lab/jvm"
 	"loomlab/lab/record"
 )
 
@@ -13,14 +14,14 @@ import (
 // the SUT's own flags.
 func (p *Plan) instruments(s PlannedSUT) []string {
 	var flags []string
-	if p.launcher(&s.SUT, record.TierSUT).host != "" {
+	if p.launcher(&s.SUT, record.TierSUT).Host != "" {
 		return nil // what they write would stay on the other machine
 	}
 	if p.Experiment.Memory {
-		flags = append(flags, nmtFlag)
+		flags = append(flags, jvm.NMTFlag)
 	}
 	if s.NeedsJDK() { // an older JVM, as an unknown java may be, would refuse the flag
-		flags = append(flags, gcLogFlag(s.Name))
+		flags = append(flags, jvm.GCLogFlag(s.Name))
 	}
 	return flags
 }
@@ -36,7 +37,7 @@ func (p *Plan) instrumented(s *PlannedSUT) []string {
 	if filepath.Base(words[0]) == "java" {
 		return append(append(words[:1:1], p.instruments(*s)...), words[1:]...)
 	}
-	if p.Experiment.Memory && p.launcher(&s.SUT, record.TierSUT).host == "" {
+	if p.Experiment.Memory && p.launcher(&s.SUT, record.TierSUT).Host == "" {
 		const variable = "JDK_JAVA_OPTIONS"
 		env := map[string]string{}
 		for key, value := range s.Env {
@@ -46,8 +47,8 @@ func (p *Plan) instrumented(s *PlannedSUT) []string {
 		if !set {
 			own = os.Getenv(variable)
 		}
-		if !strings.Contains(own, nmtFlag) { // a run that is resumed has it already
-			own = strings.TrimSpace(own + " " + nmtFlag)
+		if !strings.Contains(own, jvm.NMTFlag) { // a run that is resumed has it already
+			own = strings.TrimSpace(own + " " + jvm.NMTFlag)
 		}
 		env[variable] = own
 		s.Env = env
@@ -57,7 +58,7 @@ func (p *Plan) instrumented(s *PlannedSUT) []string {
 
 // isInstrument tells the lab's own flags from a SUT's.
 func isInstrument(flag string) bool {
-	return flag == nmtFlag || strings.HasPrefix(flag, "-Xlog:gc,gc+phases:file=")
+	return flag == jvm.NMTFlag || strings.HasPrefix(flag, "-Xlog:gc,gc+phases:file=")
 }
 
 // ownFlags parts the flags that a JVM reports into its own and the lab's.

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"loomlab/lab/experiment"
+	"loomlab/lab/netns"
 	"loomlab/lab/record"
 )
 
@@ -17,20 +19,20 @@ func TestParseLauncher(t *testing.T) {
 		"cpus:0-1,3": {"loomlab", "guard", "--grace", "5s", "--cpus", "0-1,3", "--", "java", "-jar"},
 		"netns:blue": {"loomlab", "guard", "--grace", "5s", "--netns", "/var/run/netns/blue", "--", "java", "-jar"},
 	} {
-		l, err := parseLauncher(text, nil)
-		if got := l.guarded("loomlab", "5s", []string{"java", "-jar"}); err != nil || !reflect.DeepEqual(got, want) {
+		l, err := experiment.ParseLauncher(text, nil)
+		if got := (launcher{Launcher: l}).guarded("loomlab", "5s", []string{"java", "-jar"}); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %v, %v", text, got, err)
 		}
 	}
 	for _, text := range []string{"", "here", "cpus", "cpus:", "cpus:x", "cpus:1-0", "local:1", "netns:", "netns:..", "netns:a/b", "ssh", "ssh:", "ssh:-oProxyCommand=x", "ssh:a b"} {
-		if _, err := parseLauncher(text, nil); err == nil {
+		if _, err := experiment.ParseLauncher(text, nil); err == nil {
 			t.Errorf("%q was taken", text)
 		}
 	}
 }
 
 func TestParsePlaces(t *testing.T) {
-	got, err := ParsePlaces([]string{"sut=cpus:0", "load=local"})
+	got, err := experiment.ParsePlaces([]string{"sut=cpus:0", "load=local"})
 	if want := map[string]string{"sut": "cpus:0", "load": "local"}; err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, %v", got, err)
 	}
@@ -39,11 +41,11 @@ func TestParsePlaces(t *testing.T) {
 		"engine=cpus:0": `"engine" is no tier; want TIER=LAUNCHER with one of load, sut, downstream`,
 		"laod=cpus:0":   `did you mean load?`,
 	} {
-		if _, err := ParsePlaces([]string{value}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := experiment.ParsePlaces([]string{value}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", value, err, want)
 		}
 	}
-	if _, err := ParsePlaces([]string{"sut=local", "sut=cpus:0"}); err == nil {
+	if _, err := experiment.ParsePlaces([]string{"sut=local", "sut=cpus:0"}); err == nil {
 		t.Error("one tier has two places")
 	}
 }
@@ -51,18 +53,18 @@ func TestParsePlaces(t *testing.T) {
 // TestParseLaunchers: commas part launchers, and also the CPUs of one.
 func TestParseLaunchers(t *testing.T) {
 	hosts := map[string]record.Host{"pod": {Command: []string{"kubectl", "exec"}}, "bench1": {SSH: "user@10.0.0.2", CPUs: "0-3"}}
-	for text, want := range map[string][]Launcher{
-		"cpus:0-1,3":             {{cpus: "0-1,3"}},
-		"cpus:0,2,cpus:1":        {{cpus: "0,2"}, {cpus: "1"}},
+	for text, want := range map[string][]experiment.Launcher{
+		"cpus:0-1,3":             {{CPUs: "0-1,3"}},
+		"cpus:0,2,cpus:1":        {{CPUs: "0,2"}, {CPUs: "1"}},
 		"local,local":            {{}, {}},
-		"ssh:a,b":                {{host: "a"}, {host: "b"}},
-		"ssh:me@a, you@b":        {{host: "me@a"}, {host: "you@b"}},
-		"ssh:bench1,pod":         {{host: "bench1", cpus: "0-3"}, {host: "pod"}},
-		"pod,bench1,cpus:0,1":    {{host: "pod"}, {host: "bench1", cpus: "0-3"}, {cpus: "0,1"}},
-		"cpus:0,pod":             {{cpus: "0"}, {host: "pod"}},
-		"netns:blue,ssh:a,local": {{netns: namedNetns + "blue"}, {host: "a"}, {}},
+		"ssh:a,b":                {{Host: "a"}, {Host: "b"}},
+		"ssh:me@a, you@b":        {{Host: "me@a"}, {Host: "you@b"}},
+		"ssh:bench1,pod":         {{Host: "bench1", CPUs: "0-3"}, {Host: "pod"}},
+		"pod,bench1,cpus:0,1":    {{Host: "pod"}, {Host: "bench1", CPUs: "0-3"}, {CPUs: "0,1"}},
+		"cpus:0,pod":             {{CPUs: "0"}, {Host: "pod"}},
+		"netns:blue,ssh:a,local": {{Netns: netns.Folder + "blue"}, {Host: "a"}, {}},
 	} {
-		if got, err := parseLaunchers(text, hosts); err != nil || !reflect.DeepEqual(got, want) {
+		if got, err := experiment.ParseLaunchers(text, hosts); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v, %v; want %+v", text, got, err, want)
 		}
 	}
@@ -72,7 +74,7 @@ func TestParseLaunchers(t *testing.T) {
 		"ssh:pod":  "the host pod is reached by a command, not by ssh; its launcher is pod",
 		"pod,cpus": "no list of CPUs",
 	} {
-		if _, err := parseLaunchers(text, hosts); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := experiment.ParseLaunchers(text, hosts); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}
@@ -80,7 +82,7 @@ func TestParseLaunchers(t *testing.T) {
 
 func TestPlaceInAnExperimentAndAsAFlag(t *testing.T) {
 	const head = "name: a\nload: {connections: [1]}\nsuts: [{name: s, command: [x, '{{port}}']}]\n"
-	exp, err := Parse("a.yaml", []byte(head+"place: {sut: 'cpus:0', load: 'cpus:1'}\n"))
+	exp, err := experiment.Parse("a.yaml", []byte(head+"place: {sut: 'cpus:0', load: 'cpus:1'}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,16 +90,16 @@ func TestPlaceInAnExperimentAndAsAFlag(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]Launcher{"sut": {cpus: "0"}, "load": {}, "downstream": {cpus: "1"}}
+	want := map[string]experiment.Launcher{"sut": {CPUs: "0"}, "load": {}, "downstream": {CPUs: "1"}}
 	for tier, launcher := range want {
-		if got := plan.launcher(&plan.SUTs[0].SUT, tier); got != launcher {
+		if got := plan.launcher(&plan.SUTs[0].SUT, tier); got.Launcher != launcher {
 			t.Errorf("%s runs at %+v, want %+v", tier, got, launcher)
 		}
 	}
 	if exp.Place["load"] != "cpus:1" {
 		t.Error("the plan changed the experiment")
 	}
-	if _, err := Parse("a.yaml", []byte(head+"place: {sut: 'cpu:0'}\n")); err == nil || !strings.Contains(err.Error(), "unknown launcher") {
+	if _, err := experiment.Parse("a.yaml", []byte(head+"place: {sut: 'cpu:0'}\n")); err == nil || !strings.Contains(err.Error(), "unknown launcher") {
 		t.Errorf("%v", err)
 	}
 }
@@ -107,7 +109,7 @@ func TestTierRunsOnItsCPUsOnly(t *testing.T) {
 		t.Skip("CPU affinity needs Linux")
 	}
 	var log bytes.Buffer
-	tr, err := start(os.Args[0], launch{tier: "sut", place: Launcher{cpus: "0"}, argv: []string{"grep", "Cpus_allowed_list", "/proc/self/status"}, log: &log})
+	tr, err := start(os.Args[0], launch{tier: "sut", place: launcher{Launcher: experiment.Launcher{CPUs: "0"}}, argv: []string{"grep", "Cpus_allowed_list", "/proc/self/status"}, log: &log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +117,7 @@ func TestTierRunsOnItsCPUsOnly(t *testing.T) {
 	if got := strings.Fields(log.String()); len(got) != 2 || got[1] != "0" {
 		t.Errorf("the tier says %q", log.String())
 	}
-	_, err = start(os.Args[0], launch{tier: "sut", place: Launcher{cpus: "8191"}, argv: []string{"true"}, log: &log})
+	_, err = start(os.Args[0], launch{tier: "sut", place: launcher{Launcher: experiment.Launcher{CPUs: "8191"}}, argv: []string{"true"}, log: &log})
 	if err == nil || !strings.Contains(err.Error(), "cannot run on CPUs 8191") {
 		t.Errorf("a CPU that is not there: %v", err)
 	}
@@ -123,7 +125,7 @@ func TestTierRunsOnItsCPUsOnly(t *testing.T) {
 
 func TestKeysOfOneTier(t *testing.T) {
 	const head = "name: a\ndownstream: {delay: 1ms, max_conns: 7}\nsuts: [{name: s, command: [x, '{{port}}']}]\n"
-	exp, err := Parse("a.yaml", []byte(head+"load: {connections: [1], no_keepalive: true, engine: portable}\n"))
+	exp, err := experiment.Parse("a.yaml", []byte(head+"load: {connections: [1], no_keepalive: true, engine: portable}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +139,7 @@ func TestKeysOfOneTier(t *testing.T) {
 	if argv := strings.Join(plan.DownstreamArgv(plan.SUTs[0].Downstream, "127.0.0.1:2", ""), " "); !strings.Contains(argv, "--max-conns 7") {
 		t.Errorf("7 connections: %s", argv)
 	}
-	if _, err := Parse("a.yaml", []byte(head+"load: {connections: [1], no_keepalive: maybe}\n")); err == nil || !strings.Contains(err.Error(), "want true or false") {
+	if _, err := experiment.Parse("a.yaml", []byte(head+"load: {connections: [1], no_keepalive: maybe}\n")); err == nil || !strings.Contains(err.Error(), "want true or false") {
 		t.Errorf("%v", err)
 	}
 }

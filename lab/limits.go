@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"loomlab/lab/experiment"
+	"loomlab/lab/netns"
 	"loomlab/lab/record"
 )
 
@@ -49,10 +51,10 @@ func limitsOf(s *PlannedSUT, start record.Start, info map[string]string) map[str
 		}
 	}
 	if s.Netns != nil {
-		rows[record.LimitNetns] = netnsText(s.Netns)
+		rows[record.LimitNetns] = netns.Text(s.Netns)
 	}
 	if len(s.Place) > 0 {
-		rows[record.LimitPlace] = placeText(s.Place)
+		rows[record.LimitPlace] = experiment.PlaceText(s.Place)
 	}
 	if len(start.Argv) > 1 && start.Argv[1] == "standin" { // by an experiment's leave, or as somebody's own command
 		standinRows(rows, start.Argv[2:])

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"loomlab/clock"
+	"loomlab/lab/experiment"
 	"loomlab/lab/record"
 )
 
@@ -36,7 +37,7 @@ func (w *window) runCommand(ctx context.Context) {
 	if w.job.warm && !w.warmUp(ctx) {
 		return
 	}
-	values := Placeholders{"run_dir": f.lab.dir.Path()}
+	values := experiment.Placeholders{"run_dir": f.lab.dir.Path()}
 	maps.Copy(values, f.site(record.TierLoad).placeholders(f.sut))
 	argv, err := f.plan.LoadCommandArgv(*f.sut, f.url, w.job.Rung(), values)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"loomlab/lab/record"
+	"loomlab/lab/verdict"
 )
 
 const leastResult = `{"seconds": 2, "requests": 500, "latency_ms": {"mean": 10, "p50": 9, "p99": 20, "max": 21}}`
@@ -32,7 +33,7 @@ func TestParseLoadResult(t *testing.T) {
 	if p75.Of(&c) != nil || p75.Why(&c) != "the load command does not say" {
 		t.Errorf("p75: %v, %s", p75.Of(&c), p75.Why(&c))
 	}
-	if d := doubts(c, circumstances{}); len(d) != 1 || d[0].Kind != "thin-p99" {
+	if d := verdict.Doubts(c, verdict.Circumstances{}); len(d) != 1 || d[0].Kind != "thin-p99" {
 		t.Errorf("doubts %+v", d)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"loomlab/lab/experiment"
 	"loomlab/lab/record"
 )
 
@@ -29,7 +30,7 @@ claims:
 
 func parseMixed(t *testing.T) *record.Experiment {
 	t.Helper()
-	e, err := Parse("mixed.yaml", []byte(mixed))
+	e, err := experiment.Parse("mixed.yaml", []byte(mixed))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +55,7 @@ func TestOwnLoads(t *testing.T) {
 			t.Errorf("%s: %+v\nwant %+v", s.Name, s.Load, want[s.Name])
 		}
 	}
-	Resolve(e)
+	experiment.Resolve(e)
 	for i, path := range []string{"/a", "/a", "/a", "/light", "/a"} {
 		if e.SUTs[i].Path != path {
 			t.Errorf("path of %s is %s, want %s", e.SUTs[i].Name, e.SUTs[i].Path, path)
@@ -71,13 +72,13 @@ func TestOwnLoads(t *testing.T) {
 
 // TestPathInPlaceOfTargets: a SUT with one path of its own is not mixed.
 func TestPathInPlaceOfTargets(t *testing.T) {
-	e, err := Parse("f", []byte("name: x\nload: {connections: [1], targets: [{path: /a, weight: 1}, {path: /b, weight: 1}]}\n"+
+	e, err := experiment.Parse("f", []byte("name: x\nload: {connections: [1], targets: [{path: /a, weight: 1}, {path: /b, weight: 1}]}\n"+
 		"suts: [{name: s, url: 'http://h'}, {name: own, url: 'http://h', path: /c}]\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // twice is as once
-		Resolve(e)
+		experiment.Resolve(e)
 	}
 	if s := e.SUTs[0]; s.Path != "/a" || s.Load != nil {
 		t.Errorf("%+v", s)
@@ -132,13 +133,13 @@ func TestLoadMistakes(t *testing.T) {
 		{own("{rate: [5]}") + "published: [{sut: s, rate: 6, throughput: 1}]\n", "6/s offered is no rung of the ladder of s; it has 5/s offered"},
 		{own("{rate: [5]}") + "claims: [{text: t, expr: \"throughput('s', 10) > 1\"}]\n", "10/s offered is no rung of the ladder of s"},
 	} {
-		_, err := Parse("f", []byte(tc.file))
+		_, err := experiment.Parse("f", []byte(tc.file))
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s\ngot  %v\nwant %s…", tc.file, err, tc.want)
 		}
 	}
 	// Every SUT with a ladder of its own needs none beside it.
-	if _, err := Parse("f", []byte("name: x\nsuts: [{name: s, url: 'http://h', load: {rate: [1]}}]\n")); err != nil {
+	if _, err := experiment.Parse("f", []byte("name: x\nsuts: [{name: s, url: 'http://h', load: {rate: [1]}}]\n")); err != nil {
 		t.Error(err)
 	}
 }
@@ -169,7 +170,7 @@ func TestPlanOwnLoads(t *testing.T) {
 
 func TestIsolatedLaddersOfDifferentLength(t *testing.T) {
 	e := parseMixed(t)
-	e.Isolate = IsolateRung
+	e.Isolate = experiment.IsolateRung
 	p, err := NewPlan(e, Options{SUTs: []string{"plain", "counted"}}, jdkMachine)
 	if err != nil {
 		t.Fatal(err)
@@ -203,7 +204,7 @@ func TestLoadArgv(t *testing.T) {
 	if want := "/jdk/bin/java /cache/apps/tools/Load.java http://127.0.0.1:1/a 100 5 10s"; err != nil || strings.Join(got, " ") != want {
 		t.Errorf("got  %s, %v\nwant %s", strings.Join(got, " "), err, want)
 	}
-	got, err = p.DownstreamCommand(s, Placeholders{"port": "7"})
+	got, err = p.DownstreamCommand(s, experiment.Placeholders{"port": "7"})
 	if want := "/jdk/bin/java Delay.java 7 20"; err != nil || strings.Join(got, " ") != want {
 		t.Errorf("got  %s, %v\nwant %s", strings.Join(got, " "), err, want)
 	}

@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
+
+	"loomlab/lab/guard"
 )
 
 // TestMain lets the test binary stand in for loomlab where a tier needs a
@@ -15,7 +18,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case "guard": // guard [FLAG VALUE]… -- argv…
-			os.Exit(Guard(parseGuard(os.Args[2:])))
+			os.Exit(guard.Run(parseGuard(os.Args[2:])))
 		case "orchestrate": // orchestrate SCRIPT: runs it as a tier, prints its pid, waits to be killed
 			t, err := start(os.Args[0], launch{tier: "sut", argv: []string{"sh", "-c", os.Args[2]}, log: io.Discard, grace: 300 * time.Millisecond})
 			if err != nil {
@@ -24,7 +27,7 @@ func TestMain(m *testing.M) {
 			fmt.Println(t.pid)
 			select {}
 		case "lose-guard": // lose-guard SCRIPT: runs it as a tier, and at the end of stdin kills its guard
-			becomeSubreaper()
+			guard.BecomeSubreaper()
 			t, err := start(os.Args[0], launch{tier: "sut", argv: []string{"sh", "-c", os.Args[2]}, log: io.Discard})
 			if err != nil {
 				panic(err)
@@ -44,7 +47,7 @@ func TestMain(m *testing.M) {
 }
 
 // parseGuard reads what the hidden command guard reads.
-func parseGuard(args []string) (argv []string, o GuardOptions) {
+func parseGuard(args []string) (argv []string, o guard.Options) {
 	flags := flag.NewFlagSet("guard", flag.PanicOnError)
 	flags.DurationVar(&o.Grace, "grace", 0, "")
 	flags.StringVar(&o.CPUs, "cpus", "", "")
@@ -56,3 +59,23 @@ func parseGuard(args []string) (argv []string, o GuardOptions) {
 	_ = flags.Parse(args) // it panics
 	return flags.Args(), o
 }
+
+// golden compares got with the file in testdata, and rewrites it with -update.
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", file)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("differs from %s (run with -update after reading it):\n%s", path, got)
+	}
+}
+
+var update = flag.Bool("update", false, "rewrite golden files")

@@ -7,6 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"loomlab/lab/experiment"
+	"loomlab/lab/phrase"
+	"loomlab/lab/postgres"
 	"loomlab/lab/record"
 	"loomlab/probes"
 )
@@ -55,15 +58,15 @@ func (p *Plan) needs() Needs {
 // many connections: those on other machines take nothing of it.
 func (p *Plan) rungNeeds(s *PlannedSUT, connections int) Needs {
 	n := p.tierNeeds(s, connections)
-	if p.launcher(&s.SUT, record.TierSUT).host != "" {
+	if p.launcher(&s.SUT, record.TierSUT).Host != "" {
 		n.SUTFDs, n.SUTBytes = 0, 0
 	}
-	if p.launcher(&s.SUT, record.TierDownstream).host != "" {
+	if p.launcher(&s.SUT, record.TierDownstream).Host != "" {
 		n.DownstreamFDs, n.DownstreamBytes = 0, 0
 	}
 	here, all := 0, p.launchers(&s.SUT, record.TierLoad)
 	for _, l := range all {
-		if l.host == "" {
+		if l.Host == "" {
 			here++
 		}
 	}
@@ -100,22 +103,22 @@ func (p *Plan) tierNeeds(s *PlannedSUT, connections int) Needs {
 		n.DownstreamBytes = tierBytes + int64(out)*connectionBytes
 		n.ListenPorts++
 	}
-	if s.Kind != KindURL {
+	if s.Kind != record.KindURL {
 		n.ListenPorts++
 		n.SUTFDs = in + out + s.spareFDs()
 	}
 	switch s.Kind {
-	case KindApp:
+	case record.KindApp:
 		n.JDK = true
 		n.SUTBytes = heapBytes(s.JVM, p.Facts.MemoryBytes) + jvmBytes + int64(s.Limits.Workers)*stackBytes
-	case KindStandin:
+	case record.KindStandin:
 		n.SUTBytes = standinBytes + int64(in+out)*connectionBytes
 	}
 	n.Root, n.CPUs = s.Netns != nil, p.placedCPUs(s)
 	if pg := p.Postgres; pg != nil && s.UsesPostgres() && pg.DSN != nil {
 		n.Postgres = "the database " + pg.DSN.String() + " and psql"
 	} else if pg != nil && s.UsesPostgres() {
-		n.Postgres = "PostgreSQL " + PostgresVersion + " (fetched by Maven, nothing is installed) or --postgres"
+		n.Postgres = "PostgreSQL " + postgres.Version + " (fetched by Maven, nothing is installed) or --postgres"
 		n.PostgresBytes = postgresBytes
 		n.ListenPorts++
 	}
@@ -124,7 +127,7 @@ func (p *Plan) tierNeeds(s *PlannedSUT, connections int) Needs {
 
 // spareFDs is what a SUT opens besides its connections.
 func (s *PlannedSUT) spareFDs() int {
-	if s.Kind == KindStandin {
+	if s.Kind == record.KindStandin {
 		return ownFDs
 	}
 	return jvmFDs
@@ -167,9 +170,9 @@ func (n Needs) most(m Needs) Needs {
 // placedCPUs is how many CPUs the places of a SUT's tiers take at least.
 func (p *Plan) placedCPUs(s *PlannedSUT) int {
 	most := 0
-	for _, tier := range Tiers {
+	for _, tier := range experiment.Tiers {
 		for _, place := range p.launchers(&s.SUT, tier) {
-			if cpus, err := probes.ParseCPUList(place.cpus); err == nil && len(cpus) > 0 && place.host == "" {
+			if cpus, err := probes.ParseCPUList(place.CPUs); err == nil && len(cpus) > 0 && place.Host == "" {
 				most = max(most, slices.Max(cpus)+1)
 			}
 		}
@@ -239,7 +242,7 @@ func (n Needs) String() string {
 	if n.DownstreamFDs > 0 {
 		fds += fmt.Sprintf(", downstream %d", n.DownstreamFDs)
 	}
-	return strings.Join(append(parts, fds, fmt.Sprintf("%d local ports", n.LocalPorts), "about "+mebibytes(n.MemoryBytes)+" of memory"), "; ")
+	return strings.Join(append(parts, fds, fmt.Sprintf("%d local ports", n.LocalPorts), "about "+phrase.MiB(n.MemoryBytes)+" of memory"), "; ")
 }
 
 // Short says in a few words each what a machine must have that not every machine has.
@@ -260,5 +263,3 @@ func (n Needs) Short() []string {
 	fds := max(n.LoadFDs, n.SUTFDs, n.DownstreamFDs)
 	return append(parts, fmt.Sprintf("%.1f GiB", float64(n.MemoryBytes)/(1<<30)), fmt.Sprintf("%d descriptors", fds))
 }
-
-func mebibytes(bytes int64) string { return fmt.Sprintf("%d MiB", bytes>>20) }

@@ -12,33 +12,35 @@ import (
 	"strings"
 	"testing"
 
+	"loomlab/lab/experiment"
+	"loomlab/lab/netns"
 	"loomlab/lab/record"
 	"loomlab/probes"
 )
 
 // ownNetns makes a namespace, or skips the test where that cannot be.
-func ownNetns(t *testing.T, sysctl map[string]string) *netns {
+func ownNetns(t *testing.T, sysctl map[string]string) *netns.Namespace {
 	t.Helper()
-	if why := NetnsLacks(); why != "" {
+	if why := netns.Lacks(); why != "" {
 		t.Skip(why)
 	}
-	n, err := newNetns(sysctl)
+	n, err := netns.New(sysctl)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(n.close)
+	t.Cleanup(n.Close)
 	return n
 }
 
 func TestTierInANetworkNamespaceOfItsOwn(t *testing.T) {
 	n := ownNetns(t, map[string]string{"net.core.somaxconn": "77", "net.ipv4.ip_local_port_range": "40000 40599"})
-	mine, err := os.ReadFile(sysctlFile("net.core.somaxconn"))
+	mine, err := os.ReadFile("/proc/sys/net/core/somaxconn")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
 	const script = "cat /proc/sys/net/core/somaxconn /proc/sys/net/ipv4/ip_local_port_range; ls /sys/class/net >/dev/null; sed -n 3,9p /proc/net/dev"
-	tr, err := start(os.Args[0], launch{tier: "sut", place: Launcher{cpus: "0", netns: n.path()}, argv: []string{"sh", "-c", script}, log: &log})
+	tr, err := start(os.Args[0], launch{tier: "sut", place: launcher{Launcher: experiment.Launcher{CPUs: "0", Netns: n.Path()}}, argv: []string{"sh", "-c", script}, log: &log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,22 +49,22 @@ func TestTierInANetworkNamespaceOfItsOwn(t *testing.T) {
 	if len(fields) < 4 || !slices.Equal(fields[:4], []string{"77", "40000", "40599", "lo:"}) || strings.Count(log.String(), ":") != 1 {
 		t.Errorf("inside the namespace:\n%s", log.String())
 	}
-	if after, _ := os.ReadFile(sysctlFile("net.core.somaxconn")); !bytes.Equal(mine, after) {
+	if after, _ := os.ReadFile("/proc/sys/net/core/somaxconn"); !bytes.Equal(mine, after) {
 		t.Errorf("somaxconn of this machine was %s and is %s", mine, after)
 	}
 }
 
 func TestNetnsGoesWithItsLastHolder(t *testing.T) {
 	n := ownNetns(t, nil)
-	inode, err := os.Readlink(n.path())
+	inode, err := os.Readlink(n.Path())
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr, err := start(os.Args[0], launch{tier: "sut", place: Launcher{netns: n.path()}, argv: []string{"sleep", "60"}, log: &bytes.Buffer{}})
+	tr, err := start(os.Args[0], launch{tier: "sut", place: launcher{Launcher: experiment.Launcher{Netns: n.Path()}}, argv: []string{"sleep", "60"}, log: &bytes.Buffer{}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.close()
+	n.Close()
 	if link, err := os.Readlink("/proc/" + strconv.Itoa(tr.pid) + "/ns/net"); err != nil || link != inode {
 		t.Errorf("the tier is in %s, %v, not in %s", link, err, inode)
 	}
@@ -82,31 +84,31 @@ func TestNetnsGoesWithItsLastHolder(t *testing.T) {
 // reads its sockets, without being in it.
 func TestReachANetns(t *testing.T) {
 	n := ownNetns(t, nil)
-	port, err := n.freePort()
+	port, err := freePortIn(n)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var listener net.Listener
-	if err := n.enter(func() (err error) {
+	if err := n.Enter(func() (err error) {
 		listener, err = net.Listen("tcp", loopback(port))
 		return err
 	}); err != nil {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	conn, err := n.dial(t.Context(), "tcp", loopback(port))
+	conn, err := n.Dial(t.Context(), "tcp", loopback(port))
 	if err != nil {
 		t.Fatal(err)
 	}
 	conn.Close()
-	if conn, err := (*netns)(nil).dial(t.Context(), "tcp", loopback(port)); err == nil {
+	if conn, err := (*netns.Namespace)(nil).Dial(t.Context(), "tcp", loopback(port)); err == nil {
 		conn.Close()
 		t.Error("the port can be reached from outside of the namespace")
 	}
-	if got := n.portHolder(port); got != "another process of its network namespace" {
+	if got := portHolder(n, port); got != "another process of its network namespace" {
 		t.Errorf("the port is held by %q", got)
 	}
-	sleeper, err := start(os.Args[0], launch{tier: "sut", place: Launcher{netns: n.path()}, argv: []string{"sleep", "60"}, log: &bytes.Buffer{}})
+	sleeper, err := start(os.Args[0], launch{tier: "sut", place: launcher{Launcher: experiment.Launcher{Netns: n.Path()}}, argv: []string{"sleep", "60"}, log: &bytes.Buffer{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,24 +131,24 @@ func TestNetnsThatCannotBe(t *testing.T) {
 		"net.ipv4.no_such_thing": "net.ipv4.no_such_thing is no setting that a network namespace has for itself",
 		"net.core.somaxconn":     `cannot set net.core.somaxconn to "many" in a network namespace: invalid argument`,
 	} {
-		n, err := newNetns(map[string]string{name: "many"})
-		n.close()
+		n, err := netns.New(map[string]string{name: "many"})
+		n.Close()
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", name, err, want)
 		}
 	}
-	launcher, err := parseLauncher("netns:loomlab-is-not-there", nil)
+	placed, err := experiment.ParseLauncher("netns:loomlab-is-not-there", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = start(os.Args[0], launch{tier: "sut", place: launcher, argv: []string{"true"}, log: &bytes.Buffer{}})
+	_, err = start(os.Args[0], launch{tier: "sut", place: launcher{Launcher: placed}, argv: []string{"true"}, log: &bytes.Buffer{}})
 	if err == nil || !strings.Contains(err.Error(), "cannot open network namespace loomlab-is-not-there: no such file or directory") {
 		t.Errorf("a namespace that is not there: %v", err)
 	}
 }
 
 func TestSUTThatLacksItsNetns(t *testing.T) {
-	exp, err := Parse("a.yaml", []byte("name: a\nload: {connections: [1]}\nsuts:\n- {name: plain, command: [x, '{{port}}'], netns: none}\n- {name: own, command: [x, '{{port}}']}\nnetns: {sysctl: {net.core.somaxconn: 128}}\n"))
+	exp, err := experiment.Parse("a.yaml", []byte("name: a\nload: {connections: [1]}\nsuts:\n- {name: plain, command: [x, '{{port}}'], netns: none}\n- {name: own, command: [x, '{{port}}']}\nnetns: {sysctl: {net.core.somaxconn: 128}}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,14 +171,14 @@ func TestForkInANetns(t *testing.T) {
 	if err := f.openNetns(); err != nil {
 		t.Fatal(err)
 	}
-	defer f.netns.close()
-	for _, tier := range Tiers {
-		if l := f.launcher(tier); l.netns != f.netns.path() {
+	defer f.netns.Close()
+	for _, tier := range experiment.Tiers {
+		if l := f.launcher(tier); l.Netns != f.netns.Path() {
 			t.Errorf("%s runs at %+v", tier, l)
 		}
 	}
-	if err := f.netns.enter(func() error {
-		value, err := os.ReadFile(sysctlFile("net.core.somaxconn"))
+	if err := f.netns.Enter(func() error {
+		value, err := os.ReadFile("/proc/sys/net/core/somaxconn")
 		if strings.TrimSpace(string(value)) != "9" {
 			t.Errorf("somaxconn is %s", value)
 		}
@@ -186,7 +188,7 @@ func TestForkInANetns(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := f.netns.dial(ctx, "tcp", loopback(1)); !errors.Is(err, context.Canceled) {
+	if _, err := f.netns.Dial(ctx, "tcp", loopback(1)); !errors.Is(err, context.Canceled) {
 		t.Errorf("a dial that was given up: %v", err)
 	}
 }

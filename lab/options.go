@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"loomlab/lab/experiment"
 	"loomlab/lab/record"
 )
 
@@ -57,8 +58,8 @@ func ParseConnections(text string) ([]int, error) {
 	for _, word := range strings.Split(text, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(word))
 		switch {
-		case err != nil || n < 1 || n > maxConnections || word[0] == '+':
-			return nil, fmt.Errorf("--connections %s: %q; want whole numbers from 1 to %d with commas between, such as 100,1000", text, word, maxConnections)
+		case err != nil || n < 1 || n > experiment.MaxConnections || word[0] == '+':
+			return nil, fmt.Errorf("--connections %s: %q; want whole numbers from 1 to %d with commas between, such as 100,1000", text, word, experiment.MaxConnections)
 		case slices.Contains(ladder, n):
 			return nil, fmt.Errorf("--connections %s: %d stands twice; each rung is climbed once", text, n)
 		}
@@ -101,7 +102,7 @@ func (o *Options) apply(e *record.Experiment) error {
 		return err
 	}
 	e.Quick, e.Scale = o.Quick, o.Scale
-	for _, l := range loads(e) {
+	for _, l := range experiment.Loads(e) {
 		o.applyLoad(l)
 	}
 	set(&e.Forks, o.Forks)
@@ -156,17 +157,6 @@ func (o *Options) hosts(e *record.Experiment) map[string]record.Host {
 	return all
 }
 
-// loads are the experiment's load and those that SUTs have of their own.
-func loads(e *record.Experiment) []*record.Load {
-	all := []*record.Load{&e.Load}
-	for i := range e.SUTs {
-		if l := e.SUTs[i].Load; l != nil {
-			all = append(all, l)
-		}
-	}
-	return all
-}
-
 // applyLoad changes one load. Rungs of an open loop stay what they are under
 // --connections, which is of another kind.
 func (o *Options) applyLoad(l *record.Load) {
@@ -199,13 +189,13 @@ func (o *Options) applyLoad(l *record.Load) {
 
 // countsRequests tells whether any load has windows of a number of requests.
 func countsRequests(e *record.Experiment) bool {
-	return slices.ContainsFunc(loads(e), func(l *record.Load) bool { return l.Requests > 0 })
+	return slices.ContainsFunc(experiment.Loads(e), func(l *record.Load) bool { return l.Requests > 0 })
 }
 
 // check names the flag and the accepted range of the first value out of range.
 func (o *Options) check(e *record.Experiment) error {
 	for _, tier := range slices.Sorted(maps.Keys(o.Place)) {
-		if err := checkPlace(tier, o.Place[tier], o.hosts(e)); err != nil {
+		if err := experiment.CheckPlace(tier, o.Place[tier], o.hosts(e)); err != nil {
 			return fmt.Errorf("--place %s=%s: %w", tier, o.Place[tier], err)
 		}
 	}
@@ -226,12 +216,12 @@ func (o *Options) check(e *record.Experiment) error {
 		return fmt.Errorf("--scale: the experiment %s has no windows of a number of requests, which is all that it scales; --duration makes windows of time shorter", e.Name)
 	case o.Scale != 0 && (o.Quick || o.Duration != nil):
 		return fmt.Errorf("--scale with --quick or --duration: these turn windows of a number of requests into windows of time")
-	case o.Connections != nil && !slices.ContainsFunc(loads(e), func(l *record.Load) bool { return len(l.Rate) == 0 }):
+	case o.Connections != nil && !slices.ContainsFunc(experiment.Loads(e), func(l *record.Load) bool { return len(l.Rate) == 0 }):
 		return fmt.Errorf("--connections: the experiment %s climbs offered rates", e.Name)
-	case o.EqualRate != nil && *o.EqualRate && noEqualRate(e) != "":
-		return fmt.Errorf("--equal-rate: %s", noEqualRate(e))
-	case o.Path != nil && checkPath(*o.Path) != "":
-		return fmt.Errorf("--path %q: %s", *o.Path, checkPath(*o.Path))
+	case o.EqualRate != nil && *o.EqualRate && experiment.NoEqualRate(e) != "":
+		return fmt.Errorf("--equal-rate: %s", experiment.NoEqualRate(e))
+	case o.Path != nil && experiment.CheckPath(*o.Path) != "":
+		return fmt.Errorf("--path %q: %s", *o.Path, experiment.CheckPath(*o.Path))
 	}
 	return nil
 }

@@ -4,34 +4,22 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"loomlab/lab/experiment"
 	"loomlab/lab/record"
 )
-
-// Orders in which the SUTs of a fork run, as record.Experiment.Order says them.
-const (
-	OrderListed   = "listed"
-	OrderWilliams = "williams"
-	OrderRandom   = "random"
-)
-
-// orders are the values that an experiment file may give.
-var orders = []string{OrderWilliams, OrderRandom, OrderListed}
-
-// IsolateRung, as record.Experiment.Isolate, is a fresh SUT process for each rung.
-const IsolateRung = "rung"
 
 // forkOrders returns the names of the SUTs in the order of each fork. What warms
 // or drifts on the machine then falls on every SUT alike, and so does what one
 // SUT leaves behind for the next.
 func forkOrders(e *record.Experiment) [][]string {
-	names := sutNames(e)
+	names := e.SUTNames()
 	sequences := williams(len(names))
 	list := make([][]string, e.Forks)
 	for fork := range list {
 		switch e.Order {
-		case OrderWilliams:
+		case experiment.OrderWilliams:
 			list[fork] = pick(names, sequences[fork%len(sequences)])
-		case OrderRandom:
+		case experiment.OrderRandom:
 			list[fork] = pick(names, rand.New(rand.NewPCG(e.Seed, uint64(fork))).Perm(len(names)))
 		default:
 			list[fork] = names

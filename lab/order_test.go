@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"loomlab/lab/experiment"
 	"loomlab/lab/record"
 )
 
@@ -77,23 +78,23 @@ func TestForksRunInWilliamsOrder(t *testing.T) {
 	if got := processes(p); !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
-	if got := p.ForkOrders(); len(got) != 2 || !reflect.DeepEqual(got[1], []string{"webflux", "virtual", "platform"}) || p.Experiment.Order != OrderWilliams {
+	if got := p.ForkOrders(); len(got) != 2 || !reflect.DeepEqual(got[1], []string{"webflux", "virtual", "platform"}) || p.Experiment.Order != experiment.OrderWilliams {
 		t.Errorf("orders %v, %s", got, p.Experiment.Order)
 	}
-	if p := planOf(t, Options{}, func(*record.Experiment) {}); p.Experiment.Order != OrderListed {
+	if p := planOf(t, Options{}, func(*record.Experiment) {}); p.Experiment.Order != experiment.OrderListed {
 		t.Errorf("a single fork runs in the order %q", p.Experiment.Order)
 	}
 }
 
 func TestRandomOrderFollowsItsSeed(t *testing.T) {
 	random := func(seed uint64) string {
-		return fmt.Sprint(planOf(t, Options{Forks: ptr(8)}, func(e *record.Experiment) { e.Order, e.Seed = OrderRandom, seed }).ForkOrders())
+		return fmt.Sprint(planOf(t, Options{Forks: ptr(8)}, func(e *record.Experiment) { e.Order, e.Seed = experiment.OrderRandom, seed }).ForkOrders())
 	}
 	first, again, other := random(1), random(1), random(2)
 	if first != again || first == other {
 		t.Errorf("seed 1: %s and %s; seed 2: %s", first, again, other)
 	}
-	listed := planOf(t, Options{Forks: ptr(3)}, func(e *record.Experiment) { e.Order = OrderListed })
+	listed := planOf(t, Options{Forks: ptr(3)}, func(e *record.Experiment) { e.Order = experiment.OrderListed })
 	for _, order := range listed.ForkOrders() {
 		if !reflect.DeepEqual(order, listed.Order()) {
 			t.Errorf("listed ran %v", order)
@@ -103,7 +104,7 @@ func TestRandomOrderFollowsItsSeed(t *testing.T) {
 
 func TestIsolatedRungsHaveProcessesOfTheirOwn(t *testing.T) {
 	opts := Options{Forks: ptr(2), Connections: []int{1, 2}, SUTs: []string{"platform", "webflux"}}
-	p := planOf(t, opts, func(e *record.Experiment) { e.Isolate = IsolateRung })
+	p := planOf(t, opts, func(e *record.Experiment) { e.Isolate = experiment.IsolateRung })
 	want := "platform/1[1] webflux/1[1] platform/1[2] webflux/1[2] webflux/2[1] platform/2[1] webflux/2[2] platform/2[2]"
 	if got := strings.Join(processes(p), " "); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -113,7 +114,7 @@ func TestIsolatedRungsHaveProcessesOfTheirOwn(t *testing.T) {
 	}
 	// One SUT alone: its rungs follow one another and are still apart.
 	opts.SUTs = []string{"platform"}
-	p = planOf(t, opts, func(e *record.Experiment) { e.Isolate = IsolateRung })
+	p = planOf(t, opts, func(e *record.Experiment) { e.Isolate = experiment.IsolateRung })
 	if got := strings.Join(processes(p), " "); got != "platform/1[1] platform/1[2] platform/2[1] platform/2[2]" {
 		t.Errorf("alone: %s", got)
 	}
@@ -124,7 +125,7 @@ func TestIsolatedRungsHaveProcessesOfTheirOwn(t *testing.T) {
 }
 
 func TestOrderAndIsolationAreChecked(t *testing.T) {
-	_, err := Parse("f", []byte("name: x\norder: wiliams\nisolate: fork\nsuts: [{name: s, url: 'http://h'}]\nload: {connections: [1]}\n"))
+	_, err := experiment.Parse("f", []byte("name: x\norder: wiliams\nisolate: fork\nsuts: [{name: s, url: 'http://h'}]\nload: {connections: [1]}\n"))
 	for _, want := range []string{`f:2:8: "wiliams"; did you mean williams?; want one of williams, random, listed`, `f:3:10: "fork"; want one of rung`} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v\nwant %s", err, want)

@@ -6,16 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"loomlab/lab/experiment"
+	"loomlab/lab/java"
 	"loomlab/lab/record"
 	"loomlab/probes"
-)
-
-// Kinds of SUT, as record.Start says them.
-const (
-	KindApp     = "app"
-	KindCommand = "command"
-	KindURL     = "url"
-	KindStandin = "standin"
 )
 
 // Facts is what a plan must know of the machine. A zero field is not known and
@@ -141,7 +135,7 @@ func (p *Plan) complete() {
 // planSUTs resolves the SUTs, puts stand-ins in their places where asked or
 // where no app can run, and builds the command lines.
 func (p *Plan) planSUTs(own map[string]bool, opts Options) error {
-	Resolve(&p.Experiment)
+	experiment.Resolve(&p.Experiment)
 	var running []record.SUT
 	for _, s := range p.Experiment.SUTs {
 		planned := p.planned(s)
@@ -221,7 +215,7 @@ func (p *Plan) findJDK(s *PlannedSUT, opts Options) (why string, err error) {
 	if p.Facts.FindJDK == nil {
 		return "", nil
 	}
-	if p.launcher(&s.SUT, record.TierSUT).host != "" {
+	if p.launcher(&s.SUT, record.TierSUT).Host != "" {
 		return p.findCompiler(s, asked), nil
 	}
 	s.JDKHome, err = p.Facts.FindJDK(asked)
@@ -256,7 +250,7 @@ func (p *Plan) findCompiler(s *PlannedSUT, asked string) (why string) {
 // its tiers, or "".
 func (p *Plan) placeLacks(s PlannedSUT) string {
 	if cpus := p.placedCPUs(&s); len(s.Place) > 0 && p.Facts.Cores > 0 && cpus > p.Facts.Cores {
-		return fmt.Sprintf("its tiers have places on %d CPUs (%s), and this machine has %d", cpus, placeText(s.Place), p.Facts.Cores)
+		return fmt.Sprintf("its tiers have places on %d CPUs (%s), and this machine has %d", cpus, experiment.PlaceText(s.Place), p.Facts.Cores)
 	}
 	if s.Netns == nil || p.Facts.NetnsLacks == nil {
 		return ""
@@ -270,16 +264,18 @@ func (p *Plan) placeLacks(s PlannedSUT) string {
 type lackingJDK struct{ error }
 
 // NeedsApps tells whether s, or a tier around it, runs from the build of testdata/apps.
-func (s *PlannedSUT) NeedsApps() bool { return s.Kind == KindApp || s.mentions("apps") }
+func (s *PlannedSUT) NeedsApps() bool { return s.Kind == record.KindApp || s.mentions("apps") }
 
 // NeedsBoot tells whether s is built with a Spring Boot version that can be chosen.
-func (s *PlannedSUT) NeedsBoot() bool { return s.NeedsApps() && !slices.Contains(Contestants, s.App) }
+func (s *PlannedSUT) NeedsBoot() bool {
+	return s.NeedsApps() && !slices.Contains(java.Contestants, s.App)
+}
 
 // NeedsJDK tells whether s, or a tier around it, runs on a JDK that is found for it.
 func (s *PlannedSUT) NeedsJDK() bool { return s.NeedsApps() || s.mentions("jdk") }
 
 func (s *PlannedSUT) mentions(placeholder string) bool {
-	return s.Kind == KindCommand && (mentions(s.Command, placeholder) || mentions(s.Args, placeholder) || mentionsInEnv(s.Env, placeholder)) ||
+	return s.Kind == record.KindCommand && (experiment.Mentions(s.Command, placeholder) || experiment.Mentions(s.Args, placeholder) || experiment.MentionsInEnv(s.Env, placeholder)) ||
 		s.tiersMention(placeholder)
 }
 
@@ -287,14 +283,14 @@ func (s *PlannedSUT) mentions(placeholder string) bool {
 // the placeholders.
 func (s *PlannedSUT) tiersMention(placeholders ...string) bool {
 	return slices.ContainsFunc(placeholders, func(p string) bool {
-		return mentions(s.LoadCommand, p) || s.Downstream != nil && mentions(s.Downstream.Command, p)
+		return experiment.Mentions(s.LoadCommand, p) || s.Downstream != nil && experiment.Mentions(s.Downstream.Command, p)
 	})
 }
 
 // standIn makes s its stand-in: same name, the stand-in's limits, one call of
 // the downstream a request, and nothing of the environment meant for the SUT.
 func (s *PlannedSUT) standIn() {
-	s.Kind = KindStandin
+	s.Kind = record.KindStandin
 	s.Env = nil
 	s.Limits = record.Limits{Workers: s.Standin.Workers}
 	s.Calls, s.Fanout = nil, 0
@@ -307,11 +303,11 @@ func (s *PlannedSUT) standIn() {
 func kindOf(s record.SUT) string {
 	switch {
 	case s.App != "":
-		return KindApp
+		return record.KindApp
 	case len(s.Command) > 0:
-		return KindCommand
+		return record.KindCommand
 	}
-	return KindURL
+	return record.KindURL
 }
 
 func (p *Plan) skippedText() string {
@@ -328,9 +324,9 @@ func (p *Plan) skippedText() string {
 func (p *Plan) planCells() {
 	e := &p.Experiment
 	if e.Order == "" {
-		e.Order = OrderListed
+		e.Order = experiment.OrderListed
 		if e.Forks > 1 {
-			e.Order = OrderWilliams
+			e.Order = experiment.OrderWilliams
 		}
 	}
 	for fork, order := range p.ForkOrders() {
@@ -348,7 +344,7 @@ func (p *Plan) planCells() {
 
 // steps is how many processes of a SUT climb its ladder in a fork.
 func (p *Plan) steps() int {
-	if p.Experiment.Isolate != IsolateRung {
+	if p.Experiment.Isolate != experiment.IsolateRung {
 		return 1
 	}
 	most := 0
@@ -362,7 +358,7 @@ func (p *Plan) steps() int {
 func (p *Plan) rungsOf(sut string, step int) []record.Rung {
 	rungs := p.Experiment.LoadOf(sut).Rungs()
 	switch {
-	case p.Experiment.Isolate != IsolateRung:
+	case p.Experiment.Isolate != experiment.IsolateRung:
 		return rungs
 	case step < len(rungs):
 		return rungs[step : step+1]
@@ -379,7 +375,7 @@ func (p *Plan) load(s PlannedSUT) *record.Load {
 }
 
 // Order returns the names of the SUTs as they stand side by side.
-func (p *Plan) Order() []string { return sutNames(&p.Experiment) }
+func (p *Plan) Order() []string { return p.Experiment.SUTNames() }
 
 // ForkOrders returns the names of the SUTs as they will run, fork by fork.
 func (p *Plan) ForkOrders() [][]string { return forkOrders(&p.Experiment) }

@@ -7,12 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"loomlab/lab/experiment"
 	"loomlab/lab/record"
 )
 
 func article(t *testing.T) *record.Experiment {
 	t.Helper()
-	e, err := Builtin("article")
+	e, err := experiment.Builtin("article")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +94,7 @@ func TestPlanSUTs(t *testing.T) {
 }
 
 func TestPlanRefuses(t *testing.T) {
-	none, err := Parse("f", []byte("name: none\ndownstream: none\nload: {connections: [1]}\nsuts: [{name: s, url: 'http://h'}]\n"))
+	none, err := experiment.Parse("f", []byte("name: none\ndownstream: none\nload: {connections: [1]}\nsuts: [{name: s, url: 'http://h'}]\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +159,7 @@ func TestPlanWithoutMaven(t *testing.T) {
 		t.Fatalf("webflux is not built: note %q, %v", p.Note, err)
 	}
 	for _, s := range p.SUTs {
-		if s.Kind != KindStandin {
+		if s.Kind != record.KindStandin {
 			t.Errorf("%s is a %s", s.Name, s.Kind)
 		}
 	}
@@ -182,7 +183,7 @@ func TestPlanWithoutJDK(t *testing.T) {
 	for _, s := range p.SUTs {
 		kinds = append(kinds, s.Kind)
 	}
-	if want := []string{KindStandin, KindStandin, KindStandin, KindCommand}; !reflect.DeepEqual(kinds, want) {
+	if want := []string{record.KindStandin, record.KindStandin, record.KindStandin, record.KindCommand}; !reflect.DeepEqual(kinds, want) {
 		t.Errorf("kinds = %v", kinds)
 	}
 	if _, err := NewPlan(article(t), Options{JDK: []string{"21"}}, bare); err == nil || err.Error() != "platform cannot run: no JDK 21 or later was found" {
@@ -226,7 +227,7 @@ func TestSUTArgv(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	argv, _, err := p.SUTs[1].Argv(Placeholders{"port": "1", "downstream": "http://127.0.0.1:2"})
+	argv, _, err := p.SUTs[1].Argv(experiment.Placeholders{"port": "1", "downstream": "http://127.0.0.1:2"})
 	want := "/jdk/bin/java -Xmx1g -Xms256m -XX:+UseG1GC -Xlog:gc,gc+phases:file={{run_dir}}/gc-virtual-%p.log:tm,tn:filecount=0 -jar /cache/apps/mvc/mvc.jar --server.port=1 --lab.downstream=http://127.0.0.1:2 --spring.threads.virtual.enabled=true"
 	if err != nil || strings.Join(argv, " ") != want {
 		t.Errorf("got  %s, %v\nwant %s", strings.Join(argv, " "), err, want)
@@ -298,7 +299,7 @@ func TestHeapBytes(t *testing.T) {
 }
 
 func TestGRPCInAPlan(t *testing.T) {
-	exp, err := Parse("a.yaml", []byte("name: a\ndownstream: {grpc_delay: 15ms}\nload: {connections: [1], path: /grpc}\nsuts: [{name: s, app: mvc}, {name: c, command: [x, '{{port}}', '{{grpc}}']}]\n"))
+	exp, err := experiment.Parse("a.yaml", []byte("name: a\ndownstream: {grpc_delay: 15ms}\nload: {connections: [1], path: /grpc}\nsuts: [{name: s, app: mvc}, {name: c, command: [x, '{{port}}', '{{grpc}}']}]\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -306,7 +307,7 @@ func TestGRPCInAPlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	argv, _, err := plan.SUTs[0].Argv(Placeholders{"grpc": "127.0.0.1:3"})
+	argv, _, err := plan.SUTs[0].Argv(experiment.Placeholders{"grpc": "127.0.0.1:3"})
 	if err != nil || argv[len(argv)-1] != "--lab.grpc=127.0.0.1:3" {
 		t.Errorf("the app is started as %q, %v", argv, err)
 	}
@@ -317,7 +318,7 @@ func TestGRPCInAPlan(t *testing.T) {
 }
 
 func TestWarmupByCount(t *testing.T) {
-	exp, err := Parse("a.yaml", []byte("name: a\nload: {connections: [1, 2, 3], duration: 4s, warmup: {count: 5}}\nsuts: [{name: s, url: 'http://127.0.0.1:1'}]\n"))
+	exp, err := experiment.Parse("a.yaml", []byte("name: a\nload: {connections: [1, 2, 3], duration: 4s, warmup: {count: 5}}\nsuts: [{name: s, url: 'http://127.0.0.1:1'}]\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -336,7 +337,7 @@ func TestWarmupByCount(t *testing.T) {
 	if plan, err = NewPlan(exp, Options{Quick: true}, Facts{}); err != nil || plan.Experiment.Load.Warmup != (record.Warmup{Min: quickTime, Max: quickTime}) {
 		t.Errorf("with --quick: %+v, %v", plan.Experiment.Load.Warmup, err)
 	}
-	article, err := Builtin(DefaultExperiment)
+	article, err := experiment.Builtin(experiment.DefaultExperiment)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -348,7 +349,7 @@ func TestWarmupByCount(t *testing.T) {
 
 // TestPlacesOfASUT holds that --place has the last word.
 func TestPlacesOfASUT(t *testing.T) {
-	exp, err := Parse("a.yaml", []byte("name: a\nload: {connections: [1]}\nplace: {load: 'cpus:0'}\nsuts: [{name: s, command: [x, '{{port}}'], place: {load: 'cpus:1', sut: 'cpus:2'}}]\n"))
+	exp, err := experiment.Parse("a.yaml", []byte("name: a\nload: {connections: [1]}\nplace: {load: 'cpus:0'}\nsuts: [{name: s, command: [x, '{{port}}'], place: {load: 'cpus:1', sut: 'cpus:2'}}]\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -357,8 +358,8 @@ func TestPlacesOfASUT(t *testing.T) {
 		t.Fatal(err)
 	}
 	for tier, want := range map[string]string{"load": "1", "sut": "", "downstream": ""} {
-		if l := plan.launcher(&plan.SUTs[0].SUT, tier); l.cpus != want {
-			t.Errorf("%s runs on CPUs %q, want %q", tier, l.cpus, want)
+		if l := plan.launcher(&plan.SUTs[0].SUT, tier); l.CPUs != want {
+			t.Errorf("%s runs on CPUs %q, want %q", tier, l.CPUs, want)
 		}
 	}
 	if exp.SUTs[0].Place["sut"] != "cpus:2" {
@@ -372,7 +373,7 @@ func TestPlacesOfASUT(t *testing.T) {
 
 func TestHeadersAndFanout(t *testing.T) {
 	const file = "name: a\ndownstream: {delay: 100ms}\nload: {connections: [200], headers: {X-B: b, Connection: keep-alive}}\nsuts: [{name: s, command: [x, '{{port}}'], calls: 100, fanout: 50}]\n"
-	exp, err := Parse("a.yaml", []byte(file))
+	exp, err := experiment.Parse("a.yaml", []byte(file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -391,7 +392,7 @@ func TestHeadersAndFanout(t *testing.T) {
 		t.Errorf("200 connections with 50 calls each at once: %s", why)
 	}
 	for bad, want := range map[string]string{"'X B': b": `"X B: b" is no header of a request`, "X: \"a\\r\\nb\"": "is no header of a request"} {
-		if _, err := Parse("a.yaml", []byte(strings.Replace(file, "X-B: b", bad, 1))); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := experiment.Parse("a.yaml", []byte(strings.Replace(file, "X-B: b", bad, 1))); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"time"
 
+	"loomlab/lab/netns"
+	"loomlab/lab/phrase"
 	"loomlab/probes"
 )
 
@@ -73,9 +75,9 @@ func localPort(base string) int {
 	return port
 }
 
-// freePort returns a loopback port that nobody in the namespace listens on now.
-func (n *netns) freePort() (port int, err error) {
-	err = n.enter(func() (err error) {
+// freePortIn returns a loopback port that nobody in the namespace listens on now.
+func freePortIn(n *netns.Namespace) (port int, err error) {
+	err = n.Enter(func() (err error) {
 		port, err = freePort()
 		return err
 	})
@@ -84,13 +86,13 @@ func (n *netns) freePort() (port int, err error) {
 
 // portHolder says who listens on a port of the namespace, in words, or "" when
 // nobody does; port 0 is no port.
-func (n *netns) portHolder(port int) string {
+func portHolder(n *netns.Namespace, port int) string {
 	if port == 0 {
 		return ""
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	conn, err := n.dial(ctx, "tcp", loopback(port))
+	conn, err := n.Dial(ctx, "tcp", loopback(port))
 	if err != nil {
 		return ""
 	}
@@ -108,5 +110,5 @@ func listenerName(port int) string {
 		return "another process"
 	}
 	comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)) // it may have ended: then it has no name
-	return strings.TrimSpace(fmt.Sprintf("process %d %s", pid, printable(strings.TrimSpace(string(comm)))))
+	return strings.TrimSpace(fmt.Sprintf("process %d %s", pid, phrase.Printable(strings.TrimSpace(string(comm)))))
 }

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"os/exec"
 	"strings"
 	"time"
+
+	"loomlab/lab/phrase"
+	"loomlab/lab/postgres"
+	"loomlab/lab/tool"
 )
 
 // The user's own database is reached with psql, PostgreSQL's own client, which
@@ -26,29 +29,29 @@ func (p *PlannedPostgres) PrepareOwn(ctx context.Context, tell func(string)) err
 		return err
 	}
 	p.Version = version
-	mark, err := p.psql(ctx, "SELECT coalesce(obj_description(oid, 'pg_namespace'), '') || '.' FROM pg_namespace WHERE nspname = '"+postgresSchema+"'")
+	mark, err := p.psql(ctx, "SELECT coalesce(obj_description(oid, 'pg_namespace'), '') || '.' FROM pg_namespace WHERE nspname = '"+postgres.Schema+"'")
 	if err != nil {
 		return err
 	}
 	want := fmt.Sprintf("%d %d", p.Users, p.Orders)
 	if mark == "" {
-		statements := append([]string{"BEGIN"}, seedStatements(p.Users, p.Orders)...)
-		if _, err := p.psql(ctx, append(statements, "COMMIT", tidyStatement)...); err != nil {
+		statements := append([]string{"BEGIN"}, postgres.SeedStatements(p.Users, p.Orders)...)
+		if _, err := p.psql(ctx, append(statements, "COMMIT", postgres.TidyStatement)...); err != nil {
 			return err
 		}
-		tell(fmt.Sprintf("made the schema %s with %d users and %d orders in %s; it stays there: DROP SCHEMA %s CASCADE removes it", postgresSchema, p.Users, p.Orders, p.DSN, postgresSchema))
+		tell(fmt.Sprintf("made the schema %s with %d users and %d orders in %s; it stays there: DROP SCHEMA %s CASCADE removes it", postgres.Schema, p.Users, p.Orders, p.DSN, postgres.Schema))
 		return nil
 	}
-	if mark != postgresMark+"." {
-		return fmt.Errorf("--postgres %s: it has a schema %s that the lab did not make; name another database", p.DSN, postgresSchema)
+	if mark != postgres.Mark+"." {
+		return fmt.Errorf("--postgres %s: it has a schema %s that the lab did not make; name another database", p.DSN, postgres.Schema)
 	}
-	if rows, err := p.psql(ctx, countStatement); err != nil || rows != want {
+	if rows, err := p.psql(ctx, postgres.CountStatement); err != nil || rows != want {
 		if err != nil {
 			rows = err.Error()
 		}
-		return fmt.Errorf("--postgres %s: the schema %s of an earlier run has not the tables of this experiment (users and orders: %s, not %s); DROP SCHEMA %s CASCADE removes it", p.DSN, postgresSchema, rows, want, postgresSchema)
+		return fmt.Errorf("--postgres %s: the schema %s of an earlier run has not the tables of this experiment (users and orders: %s, not %s); DROP SCHEMA %s CASCADE removes it", p.DSN, postgres.Schema, rows, want, postgres.Schema)
 	}
-	tell(fmt.Sprintf("using the schema %s that an earlier run made in %s", postgresSchema, p.DSN))
+	tell(fmt.Sprintf("using the schema %s that an earlier run made in %s", postgres.Schema, p.DSN))
 	return nil
 }
 
@@ -60,12 +63,12 @@ func (p *PlannedPostgres) psql(ctx context.Context, statements ...string) (strin
 	}
 	ctx, cancel := context.WithTimeout(ctx, psqlLimit)
 	defer cancel()
-	cmd := toolCommand(ctx, program, "--no-psqlrc", "--no-password", "--quiet", "--tuples-only", "--no-align", "--set=ON_ERROR_STOP=1", "--dbname="+p.DSN.libpq())
+	cmd := tool.Command(ctx, program, "--no-psqlrc", "--no-password", "--quiet", "--tuples-only", "--no-align", "--set=ON_ERROR_STOP=1", "--dbname="+p.DSN.Libpq())
 	cmd.Env = append(postgresEnv(os.Environ()), "PGPASSWORD="+p.DSN.Password, "PGCONNECT_TIMEOUT=10", "PGAPPNAME=loomlab")
-	cmd.Stdin = strings.NewReader(sqlScript(statements...))
-	var out, errs opening
+	cmd.Stdin = strings.NewReader(postgres.SQLScript(statements...))
+	var out, errs tool.Opening
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	err = runTool(cmd)
+	err = tool.Run(cmd)
 	switch {
 	case err == nil:
 		return strings.TrimSpace(out.String()), nil
@@ -76,14 +79,7 @@ func (p *PlannedPostgres) psql(ctx context.Context, statements ...string) (strin
 	}
 	said := postgresComplaint(errs.String())
 	if said == "" {
-		said = printable(firstLine(errs.String()))
+		said = phrase.Printable(phrase.FirstLine(errs.String()))
 	}
 	return "", fmt.Errorf("--postgres %s: %s", p.DSN, said)
-}
-
-// libpq is the URL for libpq, without the password.
-func (d DSN) libpq() string {
-	u := d.url("postgresql", "sslmode", "")
-	u.User = url.User(d.User)
-	return u.String()
 }

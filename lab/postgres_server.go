@@ -12,16 +12,20 @@ import (
 	"strings"
 	"time"
 
+	"loomlab/lab/experiment"
+	"loomlab/lab/netns"
+	"loomlab/lab/phrase"
+	"loomlab/lab/postgres"
 	"loomlab/lab/record"
 	"loomlab/probes"
 )
 
 // database is a fork's PostgreSQL while it runs.
 type database struct {
-	dsn   DSN
+	dsn   postgres.DSN
 	tier  *tier // nil: the user's own, which is no child of ours
-	place Launcher
-	netns *netns // nil: the lab's
+	place launcher
+	netns *netns.Namespace // nil: the lab's
 	tree  *probes.Tree
 	dir   string // its folder, removed when it is closed
 	gauge *busyGauge
@@ -67,7 +71,7 @@ func (f *fork) startDatabase(ctx context.Context) error {
 		db.gauge = newBusyGauge(probes.NewFS("/"), db.tree)
 	}
 	took := time.Since(began).Seconds()
-	f.lab.notePostgres(record.PostgresServer{Version: PostgresVersion, From: p.From(), Fresh: true, Argv: argv, ReadyS: &took})
+	f.lab.notePostgres(record.PostgresServer{Version: postgres.Version, From: p.From(), Fresh: true, Argv: argv, ReadyS: &took})
 	return nil
 }
 
@@ -80,7 +84,7 @@ func (l *lab) notePostgres(s record.PostgresServer) {
 
 // startPostgres makes, seeds and starts a server. The database that it returns
 // beside an error is one to be closed.
-func (l *lab) startPostgres(ctx context.Context, p *PlannedPostgres, place Launcher, n *netns) (db *database, argv []string, err error) {
+func (l *lab) startPostgres(ctx context.Context, p *PlannedPostgres, place launcher, n *netns.Namespace) (db *database, argv []string, err error) {
 	if l.postgres == nil {
 		if l.postgres, err = newPostgresFolder(l.self, p.Home); err != nil {
 			return nil, nil, err
@@ -90,11 +94,11 @@ func (l *lab) startPostgres(ctx context.Context, p *PlannedPostgres, place Launc
 	if db.dir, err = l.postgres.next(); err != nil {
 		return db, nil, err
 	}
-	port, err := n.freePort()
+	port, err := freePortIn(n)
 	if err != nil {
 		return db, nil, err
 	}
-	db.dsn = DSN{User: postgresUser, Password: rand.Text(), Host: "127.0.0.1", Port: port, Database: postgresDatabase}
+	db.dsn = postgres.DSN{User: postgresUser, Password: rand.Text(), Host: "127.0.0.1", Port: port, Database: postgresDatabase}
 	if err := l.initPostgres(ctx, db); err != nil {
 		return db, nil, err
 	}
@@ -152,8 +156,8 @@ func (l *lab) initPostgres(ctx context.Context, db *database) error {
 // seedPostgres fills the tables with a single-user server, which takes SQL on its
 // stdin: the programs come without psql.
 func (l *lab) seedPostgres(ctx context.Context, db *database, users, orders int) error {
-	statements := append(seedStatements(users, orders), tidyStatement, countStatement)
-	said, err := l.postgresStep(ctx, db, "seeding", sqlScript(statements...), []string{
+	statements := append(postgres.SeedStatements(users, orders), postgres.TidyStatement, postgres.CountStatement)
+	said, err := l.postgresStep(ctx, db, "seeding", postgres.SQLScript(statements...), []string{
 		l.postgres.home + "/bin/postgres", "--single", "-j", "-D", db.dir + "/data", "-c", "fsync=off", postgresDatabase,
 	})
 	if err != nil {
@@ -205,13 +209,13 @@ func postgresComplaint(said string) string {
 	if m == nil {
 		return ""
 	}
-	return printable(strings.TrimSpace(m[1]))
+	return phrase.Printable(strings.TrimSpace(m[1]))
 }
 
 // await returns when the server takes connections.
 func (db *database) await(ctx context.Context) error {
 	for began := time.Now(); ; sleep(ctx, 20*time.Millisecond) {
-		err := pingPostgres(ctx, db.netns, db.dsn.Host, db.dsn.Port, db.dsn.User, db.dsn.Database)
+		err := postgres.Ping(ctx, db.netns, db.dsn.Host, db.dsn.Port, db.dsn.User, db.dsn.Database)
 		switch {
 		case db.tier.hasEnded():
 			<-db.tier.gone
@@ -259,9 +263,9 @@ func (db *database) ended() <-chan struct{} {
 }
 
 // values are what the SUT is told.
-func (db *database) values() Placeholders {
+func (db *database) values() experiment.Placeholders {
 	if db == nil {
 		return nil
 	}
-	return db.dsn.placeholders()
+	return db.dsn.Placeholders()
 }

@@ -15,6 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"loomlab/lab/experiment"
+	"loomlab/lab/java"
+	"loomlab/lab/postgres"
 	"loomlab/lab/record"
 	"loomlab/probes"
 )
@@ -32,17 +35,17 @@ func realPostgres(t *testing.T) string {
 		}
 		t.Skipf("SKIPPED: PostgreSQL is not tested: %v", err)
 	}
-	if home, ok := CachedPostgres(PostgresOptions{}); ok {
+	if home, ok := postgres.Cached(postgres.Options{}); ok {
 		return home
 	}
-	jdk, err := SelectJDK(t.Context(), FindJDKs(t.Context()), "")
+	jdk, err := java.SelectJDK(t.Context(), java.FindJDKs(t.Context()), "")
 	if err != nil {
 		skip(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	home, err := FetchPostgres(ctx, PostgresOptions{JDK: jdk, Log: func(line string) { t.Log(line) }})
-	if errors.Is(err, ErrNoMaven) || err != nil && strings.Contains(err.Error(), "fetching io.zonky") {
+	home, err := postgres.Fetch(ctx, postgres.Options{JDK: jdk, Log: func(line string) { t.Log(line) }})
+	if errors.Is(err, java.ErrNoMaven) || err != nil && strings.Contains(err.Error(), "fetching io.zonky") {
 		skip(err)
 	}
 	if err != nil {
@@ -65,7 +68,7 @@ func newPostgresLab(home string) *lab {
 	if err != nil {
 		panic(err)
 	}
-	pg := &PlannedPostgres{Postgres: *withPostgresDefaults(&record.Postgres{Users: 100, Orders: 1000}), Home: home}
+	pg := &PlannedPostgres{Postgres: *experiment.WithPostgresDefaults(&record.Postgres{Users: 100, Orders: 1000}), Home: home}
 	l := &lab{self: self, plan: &Plan{Postgres: pg}, run: &record.Run{}}
 	l.logs.open = func(string) (*os.File, error) { return os.OpenFile(os.DevNull, os.O_WRONLY, 0) }
 	return l
@@ -108,7 +111,7 @@ func sharedMemory(t *testing.T, pid int, known ...string) []string {
 
 func TestRealPostgres(t *testing.T) {
 	l := postgresLab(t, realPostgres(t))
-	db, argv, err := l.startPostgres(t.Context(), l.plan.Postgres, Launcher{}, nil)
+	db, argv, err := l.startPostgres(t.Context(), l.plan.Postgres, launcher{}, nil)
 	defer db.close()
 	if err != nil {
 		t.Fatal(err)
@@ -153,7 +156,7 @@ func testOwnDatabase(t *testing.T, db *database, tree *probes.Tree) {
 	own := &PlannedPostgres{Postgres: record.Postgres{Users: 100, Orders: 1000}, DSN: &db.dsn}
 	var told []string
 	tell := func(line string) { told = append(told, line) }
-	if err := own.PrepareOwn(t.Context(), tell); err != nil || own.Version != PostgresVersion {
+	if err := own.PrepareOwn(t.Context(), tell); err != nil || own.Version != postgres.Version {
 		t.Fatalf("%v, version %q", err, own.Version)
 	}
 	if len(told) != 1 || !strings.Contains(told[0], "an earlier run made") || strings.Contains(told[0], db.dsn.Password) {
@@ -187,7 +190,7 @@ func testOwnDatabase(t *testing.T, db *database, tree *probes.Tree) {
 	}
 	wrong := db.dsn
 	wrong.Password = "wrong-one"
-	for want, dsn := range map[string]DSN{
+	for want, dsn := range map[string]postgres.DSN{
 		"password authentication failed": wrong,
 		"Connection refused":             {User: "a", Host: "127.0.0.1", Port: 1, Database: "b"},
 	} {
@@ -255,7 +258,7 @@ func TestRealPostgresEndsWithItsOrchestrator(t *testing.T) {
 // orchestratePostgres is a run that will be killed.
 func orchestratePostgres(home string) {
 	l := newPostgresLab(home)
-	db, _, err := l.startPostgres(context.Background(), l.plan.Postgres, Launcher{}, nil)
+	db, _, err := l.startPostgres(context.Background(), l.plan.Postgres, launcher{}, nil)
 	if err != nil {
 		panic(err)
 	}
@@ -273,7 +276,7 @@ func TestRealPostgresThatCannotStart(t *testing.T) {
 		name, value, _ := strings.Cut(want[0], "=")
 		p := *l.plan.Postgres
 		p.Settings = map[string]string{name: value}
-		db, _, err := l.startPostgres(t.Context(), &p, Launcher{}, nil)
+		db, _, err := l.startPostgres(t.Context(), &p, launcher{}, nil)
 		if err == nil || !strings.Contains(err.Error(), want[1]) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v, want one line with %s", setting, err, want[1])
 		}
@@ -281,7 +284,7 @@ func TestRealPostgresThatCannotStart(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	db, _, err := l.startPostgres(ctx, l.plan.Postgres, Launcher{}, nil)
+	db, _, err := l.startPostgres(ctx, l.plan.Postgres, launcher{}, nil)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled start: %v", err)
 	}

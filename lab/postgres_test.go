@@ -1,14 +1,14 @@
 package lab
 
 import (
-	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"loomlab/lab/experiment"
+	"loomlab/lab/postgres"
 	"loomlab/lab/record"
 	"loomlab/probes"
 )
@@ -24,7 +24,7 @@ suts:
 
 func parseExperiment(t *testing.T, text string) *record.Experiment {
 	t.Helper()
-	e, err := Parse("db.yaml", []byte(text))
+	e, err := experiment.Parse("db.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestPostgresInAPlan(t *testing.T) {
 			t.Errorf("%s\nlacks %s", line, part)
 		}
 	}
-	if !strings.Contains(p.Needs.String(), "PostgreSQL "+PostgresVersion) {
+	if !strings.Contains(p.Needs.String(), "PostgreSQL "+postgres.Version) {
 		t.Errorf("needs: %s", p.Needs)
 	}
 	if e.Postgres.Orders != 0 {
@@ -109,7 +109,7 @@ func TestOwnDatabaseInAPlan(t *testing.T) {
 }
 
 func TestPostgresMistakes(t *testing.T) {
-	_, err := Parse("db.yaml", []byte(`
+	_, err := experiment.Parse("db.yaml", []byte(`
 name: db
 postgres: {users: 0, orders: 20000000, settings: {port: 1, Work-Mem: 2}, colour: red}
 load: {connections: [50]}
@@ -124,18 +124,18 @@ suts:
 			t.Errorf("%v\nlacks %s", err, want)
 		}
 	}
-	_, err = Parse("db.yaml", []byte("name: db\nload: {connections: [50]}\nsuts:\n  - {name: mine, command: [./server, '{{port}}'], env: {URL: '{{r2dbc}}'}}\n"))
+	_, err = experiment.Parse("db.yaml", []byte("name: db\nload: {connections: [50]}\nsuts:\n  - {name: mine, command: [./server, '{{port}}'], env: {URL: '{{r2dbc}}'}}\n"))
 	if err == nil || !strings.Contains(err.Error(), "{{r2dbc}} in an experiment without a database") {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestMaskedPlaceholders(t *testing.T) {
-	values := Placeholders{"postgres_password": "s3cret", "port": "1"}
-	if shown := values.masked(); shown["postgres_password"] != "***" || shown["port"] != "1" || values["postgres_password"] != "s3cret" {
+	values := experiment.Placeholders{"postgres_password": "s3cret", "port": "1"}
+	if shown := values.Masked(); shown["postgres_password"] != "***" || shown["port"] != "1" || values["postgres_password"] != "s3cret" {
 		t.Errorf("%v", shown)
 	}
-	if _, made := (Placeholders{"port": "1"}).masked()["postgres_password"]; made {
+	if _, made := (experiment.Placeholders{"port": "1"}).Masked()["postgres_password"]; made {
 		t.Error("a password was made up")
 	}
 }
@@ -214,44 +214,6 @@ func TestBusyGaugeReadsTitles(t *testing.T) {
 	t.Error("it never looked")
 }
 
-// fakePostgres answers one connection with bytes.
-func fakePostgres(t *testing.T, answer string) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		conn, err := l.Accept()
-		if err != nil {
-			return
-		}
-		defer conn.Close()
-		got := make([]byte, len(startupMessage("ann", "shop")))
-		if _, err := io.ReadFull(conn, got); err == nil && string(got[4:8]) == "\x00\x03\x00\x00" {
-			_, _ = io.WriteString(conn, answer)
-		}
-	}()
-	return l.Addr().(*net.TCPAddr).Port
-}
-
-func TestPingPostgres(t *testing.T) {
-	for answer, want := range map[string]string{
-		"R\x00\x00\x00\x17\x00\x00\x00\x0aSCRAM-SHA-256\x00\x00":                "",
-		"E\x00\x00\x00\x2aSFATAL\x00C57P03\x00Mstill starting up, wait\x00\x00": "still starting up",
-		"HTTP/1.1 400 Bad Request\r\n\r\n":                                      "no PostgreSQL",
-		"E\xff\xff\xff\xff":                                                     "no PostgreSQL",
-		"":                                                                      "EOF",
-		"E\x00\x00\x00\x06\x00\x00":                                             "without a message",
-	} {
-		err := pingPostgres(t.Context(), nil, "127.0.0.1", fakePostgres(t, answer), "ann", "shop")
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%q: %v, want %q", answer, err, want)
-		}
-	}
-}
-
 func TestPostgresFolders(t *testing.T) {
 	t.Setenv("TMPDIR", shortTemp(t))
 	home := t.TempDir()
@@ -310,10 +272,4 @@ func TestPostgresFolders(t *testing.T) {
 	}
 	orphan.remove()
 	(*postgresFolder)(nil).remove()
-}
-
-func TestGuardUserIsChecked(t *testing.T) {
-	if _, err := (GuardOptions{User: "somebody"}).fork([]string{"true"}); err == nil || !strings.Contains(err.Error(), "no uid:gid") {
-		t.Errorf("%v", err)
-	}
 }

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"loomlab/lab/phrase"
+	"loomlab/lab/postgres"
 )
 
 // What a [Check] says of one thing.
@@ -164,11 +167,11 @@ func checkMemory(p *Plan) *Check {
 	if p.Facts.MemoryBytes == 0 {
 		return nil
 	}
-	has, available := mebibytes(p.Facts.MemoryBytes), p.Facts.Capacity.AvailableBytes
+	has, available := phrase.MiB(p.Facts.MemoryBytes), p.Facts.Capacity.AvailableBytes
 	if available > 0 {
-		has = mebibytes(available) + " of " + has + " available"
+		has = phrase.MiB(available) + " of " + has + " available"
 	}
-	check := p.judged("memory", fmt.Sprintf("%s; at most about %s taken (%s)", has, mebibytes(p.Needs.MemoryBytes), p.Needs.memoryParts()))
+	check := p.judged("memory", fmt.Sprintf("%s; at most about %s taken (%s)", has, phrase.MiB(p.Needs.MemoryBytes), p.Needs.memoryParts()))
 	if check.Status == CheckOK && available > 0 && p.Needs.MemoryBytes > available {
 		check.Status, check.Remedy = CheckNote, "end other programs: what does not fit is swapped or killed"
 	}
@@ -218,7 +221,7 @@ func checkDisk(p *Plan) *Check {
 	if p.Facts.DiskFree == 0 {
 		return nil
 	}
-	check := &Check{What: "disk", Status: CheckOK, Text: fmt.Sprintf("%s free; the run writes about %s", mebibytes(p.Facts.DiskFree), mebibytes(p.DiskBytes()))}
+	check := &Check{What: "disk", Status: CheckOK, Text: fmt.Sprintf("%s free; the run writes about %s", phrase.MiB(p.Facts.DiskFree), phrase.MiB(p.DiskBytes()))}
 	if p.Facts.DiskFree < p.DiskBytes() {
 		check.Status, check.Remedy = CheckLacking, "make room, or choose another disk with --out"
 	}
@@ -256,17 +259,17 @@ func checkPostgres(p *Plan) *Check {
 	if pg == nil {
 		return nil
 	}
-	check := &Check{What: "PostgreSQL", Status: CheckOK, Text: PostgresVersion + ", fetched already"}
+	check := &Check{What: "PostgreSQL", Status: CheckOK, Text: postgres.Version + ", fetched already"}
 	if pg.DSN != nil {
 		check.Text = pg.DSN.String() + "; the run asks it first"
 		return check
 	}
-	if _, err := artifactFor(postgresPlatform()); err != nil {
-		check.Status, check.Text, check.Remedy = CheckLacking, "no programs for "+postgresPlatform(), "give your own database with --postgres "+DSNForm
+	if _, err := postgres.ArtifactFor(postgres.Platform()); err != nil {
+		check.Status, check.Text, check.Remedy = CheckLacking, "no programs for "+postgres.Platform(), "give your own database with --postgres "+postgres.DSNForm
 		return check
 	}
-	if _, cached := CachedPostgres(PostgresOptions{}); !cached {
-		check.Text = PostgresVersion + ", not fetched yet; the run does it first, with Maven and a network"
+	if _, cached := postgres.Cached(postgres.Options{}); !cached {
+		check.Text = postgres.Version + ", not fetched yet; the run does it first, with Maven and a network"
 	}
 	return check
 }

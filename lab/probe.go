@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"loomlab/clock"
+	"loomlab/lab/guard"
+	"loomlab/lab/java"
 	"loomlab/lab/record"
 	"loomlab/probes"
 )
@@ -37,7 +39,7 @@ const (
 // or nothing is heard of it for silenceLimit. When it returns, every process that
 // it started has ended.
 func Probe(in io.Reader, out io.Writer) error {
-	becomeSubreaper()
+	guard.BecomeSubreaper()
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("cannot find this program's own file, which tiers are started from: %w", err)
@@ -161,7 +163,7 @@ func init() { // a composite literal would refer to itself through serve
 const busySpan = 300 * time.Millisecond
 
 func (p *probeServer) hello(nothing) (any, error) {
-	sum, _, err := sumFile(p.self)
+	sum, _, err := java.SumFile(p.self)
 	if err != nil {
 		return nil, err
 	}
@@ -186,8 +188,8 @@ type jdkAnswer struct {
 }
 
 func (p *probeServer) jdk(q jdkQuestion) (any, error) {
-	found := JDKSearch{Getenv: os.Getenv}.Find(p.ctx)
-	jdk, err := SelectJDK(p.ctx, found, q.Spec)
+	found := java.JDKSearch{Getenv: os.Getenv}.Find(p.ctx)
+	jdk, err := java.SelectJDK(p.ctx, found, q.Spec)
 	return jdkAnswer{jdk.Home}, err
 }
 

@@ -5,6 +5,8 @@ import (
 	"os"
 	"time"
 
+	"loomlab/lab/experiment"
+	"loomlab/lab/guard"
 	"loomlab/probes"
 )
 
@@ -35,10 +37,10 @@ type startAnswer struct {
 
 // Events of a tier. Output is cut as it comes, not at its lines.
 type tierEvent struct {
-	ID    int          `json:"id"`
-	Data  []byte       `json:"data,omitempty"`
-	Ended *guardStatus `json:"ended,omitempty"`
-	Lost  bool         `json:"lost,omitempty"` // its guard died without a word
+	ID    int           `json:"id"`
+	Data  []byte        `json:"data,omitempty"`
+	Ended *guard.Status `json:"ended,omitempty"`
+	Lost  bool          `json:"lost,omitempty"` // its guard died without a word
 }
 
 // start starts a tier behind a guard of this machine's. The tier outlives neither
@@ -47,7 +49,7 @@ func (p *probeServer) start(q startQuestion) (any, error) {
 	if len(q.Argv) == 0 {
 		return nil, fmt.Errorf("no command")
 	}
-	l := launch{tier: q.Tier, argv: q.Argv, place: Launcher{cpus: q.CPUs}, stdin: q.Stdin, grace: q.Grace,
+	l := launch{tier: q.Tier, argv: q.Argv, place: launcher{Launcher: experiment.Launcher{CPUs: q.CPUs}}, stdin: q.Stdin, grace: q.Grace,
 		log: eventWriter{p.link, "log", q.ID}}
 	if len(q.Env) > 0 {
 		l.env = append(os.Environ(), q.Env...)
@@ -99,7 +101,7 @@ func (t *probedTier) abandon() {
 	_ = t.lifeline.Close()
 	select {
 	case <-t.gone:
-	case <-time.After(abandonedGrace + time.Second):
+	case <-time.After(guard.AbandonedGrace + time.Second):
 		t.stop()
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"time"
 
+	"loomlab/lab/netns"
+	"loomlab/lab/phrase"
 	"loomlab/lab/record"
 )
 
@@ -193,15 +195,7 @@ func (r *elsewhereRule) check(tree processTree, now time.Time) error {
 	if now.Sub(r.since) < 800*time.Millisecond {
 		return nil
 	}
-	return fmt.Errorf("the SUT listens on port %s, not on {{port}} = %d; pass {{port}} to it in its command line", joinInts(ports), r.port)
-}
-
-func joinInts(n []int) string {
-	s := make([]string, len(n))
-	for i, v := range n {
-		s[i] = fmt.Sprint(v)
-	}
-	return strings.Join(s, ", ")
+	return fmt.Errorf("the SUT listens on port %s, not on {{port}} = %d; pass {{port}} to it in its command line", phrase.Ints(ports), r.port)
 }
 
 func notReady(err error) string {
@@ -227,4 +221,10 @@ func excerpt(body []byte) string {
 		body = body[:most]
 	}
 	return fmt.Sprintf("%q", body)
+}
+
+// in makes the prober ask from within a namespace.
+func (p *prober) in(n *netns.Namespace) *prober {
+	p.client.Transport.(*http.Transport).DialContext = n.Dial
+	return p
 }

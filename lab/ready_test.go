@@ -158,11 +158,11 @@ func TestReadyAnswerOfAStranger(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "the one who listens there is process "+strconv.Itoa(os.Getpid())+" ") {
 		t.Errorf("err = %v", err)
 	}
-	if holder := (*netns)(nil).portHolder(port); !strings.HasPrefix(holder, "process "+strconv.Itoa(os.Getpid())+" ") {
+	if holder := portHolder(nil, port); !strings.HasPrefix(holder, "process "+strconv.Itoa(os.Getpid())+" ") {
 		t.Errorf("the holder of port %d is %q", port, holder)
 	}
-	if _, free := refusing(t); (*netns)(nil).portHolder(free) != "" {
-		t.Errorf("port %d is held by %q", free, (*netns)(nil).portHolder(free))
+	if _, free := refusing(t); portHolder(nil, free) != "" {
+		t.Errorf("port %d is held by %q", free, portHolder(nil, free))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"loomlab/lab/experiment"
 	"loomlab/lab/record"
 )
 
@@ -36,7 +37,7 @@ func ResumePlan(saved *record.Saved, machine Facts, dsn string) (*Plan, error) {
 	for _, s := range p.Experiment.SUTs {
 		planned := p.planned(s)
 		if run.Standins && s.Standin != nil && (run.Note == "" || planned.NeedsJDK()) {
-			planned.Kind = KindStandin
+			planned.Kind = record.KindStandin
 		}
 		if planned.NeedsJDK() {
 			if why, err := p.findJDK(&planned, Options{}); err != nil || why != "" {
@@ -117,7 +118,7 @@ func orNotSet(v any) any {
 // commandDiffers returns the first word of an earlier start's command that is not
 // what it would be now. Words that hold a placeholder differ from start to start.
 func (s *PlannedSUT) commandDiffers(argv []string) (was, is string) {
-	known := Placeholders{}
+	known := experiment.Placeholders{}
 	if s.JDKHome != "" {
 		known["jdk"] = s.JDKHome
 	}
@@ -129,7 +130,7 @@ func (s *PlannedSUT) commandDiffers(argv []string) (was, is string) {
 	}
 	for i, word := range record.MaskArgs(s.Words) {
 		now, err := known.Expand(word)
-		ours := i == 0 && s.Kind == KindStandin // this program, which its version stands for
+		ours := i == 0 && s.Kind == record.KindStandin // this program, which its version stands for
 		if err == nil && !ours && !strings.Contains(now, "{{") && now != argv[i] {
 			return argv[i], now
 		}
@@ -239,14 +240,4 @@ func (l *lab) calibrated() bool {
 		}
 	}
 	return len(l.run.Calibration) > 0
-}
-
-// resumed holds for cells of a fork whose lower rungs another process has
-// climbed: its memory has not grown as that of an uninterrupted one.
-func resumed(_ record.Cell, about circumstances) *record.Doubt {
-	if !about.resumed {
-		return nil
-	}
-	return &record.Doubt{Kind: "resumed", Metric: "rss_mb", Threshold: "one process climbs the whole ladder",
-		Evidence: "the run was resumed in the middle of this fork, with a fresh process", Remedy: "measure without interruption where memory after the lower rungs matters"}
 }

@@ -10,7 +10,12 @@ import (
 	"strings"
 	"time"
 
+	"loomlab/lab/claim"
+	"loomlab/lab/experiment"
+	"loomlab/lab/guard"
+	"loomlab/lab/phrase"
 	"loomlab/lab/record"
+	"loomlab/lab/verdict"
 )
 
 // Observer is told what a run does while it does it. Its methods are called one
@@ -33,13 +38,13 @@ func Run(ctx context.Context, plan *Plan, dir *record.Dir, run record.Run, obser
 	if err != nil {
 		return nil, fmt.Errorf("cannot find this program's own file, which the tiers are started from: %w", err)
 	}
-	becomeSubreaper()
+	guard.BecomeSubreaper()
 	l := &lab{self: self, plan: plan, dir: dir, run: &run, observer: observer, logs: logs{open: dir.Log}}
 	defer l.logs.close()
 	defer func() { l.postgres.remove() }()
 	l.takeUp(plan.Before)
 	run.Status, run.Finished = "running", nil
-	run.Doubts, run.Hosts = runDoubts(plan.Experiment), plan.hostRuns()
+	run.Doubts, run.Hosts = verdict.RunDoubts(plan.Experiment), plan.hostRuns()
 	if err := dir.WriteRun(run); err != nil {
 		return nil, err
 	}
@@ -179,7 +184,7 @@ func (f *fork) notice(cell record.Cell, where string) {
 // where names the rung of a job in a sentence.
 func (j job) where() string {
 	if j.Rate > 0 {
-		return fmt.Sprintf("at %s requests offered a second", number(j.Rate))
+		return fmt.Sprintf("at %s requests offered a second", phrase.Number(j.Rate))
 	}
 	return fmt.Sprintf("at %d connections", j.Connections)
 }
@@ -213,7 +218,7 @@ func (p *Plan) turns() []turn {
 
 // sameProcess tells whether two cells are windows of one SUT process.
 func (p *Plan) sameProcess(a, b CellKey) bool {
-	return a.SUT == b.SUT && a.Fork == b.Fork && (p.Experiment.Isolate != IsolateRung || a.Rung() == b.Rung())
+	return a.SUT == b.SUT && a.Fork == b.Fork && (p.Experiment.Isolate != experiment.IsolateRung || a.Rung() == b.Rung())
 }
 
 // judgeClaims says what the run, as far as it came, says of the author's claims.
@@ -223,13 +228,13 @@ func (l *lab) judgeClaims() error {
 		return fmt.Errorf("the claims cannot be judged: %w", err)
 	}
 	saved.Run = *l.run
-	l.run.Claims = Claims(saved)
+	l.run.Claims = claim.Decide(saved)
 	return nil
 }
 
 // onlyRung is the rung that the process of a turn is for, where each has its own; else 0.
 func (p *Plan) onlyRung(t turn) int {
-	if p.Experiment.Isolate != IsolateRung || len(t.cells) == 0 {
+	if p.Experiment.Isolate != experiment.IsolateRung || len(t.cells) == 0 {
 		return 0
 	}
 	return t.cells[0].Connections
@@ -254,7 +259,7 @@ func (l *lab) remember(c record.Cell) {
 		l.failed = true
 	}
 	l.measured = append(l.measured, figure{c.SUT, c.Fork, c.Connections, throughput(c)})
-	if us := instrumentUS(c); us > 0 {
+	if us := verdict.InstrumentUS(c); us > 0 {
 		l.costs = append(l.costs, spent{c.SUT, c.Fork, c.Rung(), us})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"loomlab/lab/guard"
 	"loomlab/lab/record"
 )
 
@@ -14,7 +15,7 @@ func TestDeathBetweenWindows(t *testing.T) {
 	dead := func() *tier {
 		done := make(chan struct{})
 		close(done)
-		return &tier{done: done, tail: &tail{}, exit: guardStatus{Signal: "SIGSEGV"}}
+		return &tier{done: done, tail: &tail{}, exit: guard.Status{Signal: "SIGSEGV"}}
 	}
 	at := job{CellKey: CellKey{SUT: "a", Connections: 2}}
 	for who, f := range map[string]*fork{
@@ -38,21 +39,21 @@ func TestDeathBetweenWindows(t *testing.T) {
 
 // A start that fails since another tier has died names that one.
 func TestStartNamesTheDead(t *testing.T) {
-	ended := func(s guardStatus) *tier {
+	ended := func(s guard.Status) *tier {
 		done := make(chan struct{})
 		close(done)
 		return &tier{done: done, tail: &tail{}, exit: s}
 	}
 	living := &tier{done: make(chan struct{}), tail: &tail{}}
-	f := &fork{app: living, down: ended(guardStatus{Signal: "SIGSEGV"})}
+	f := &fork{app: living, down: ended(guard.Status{Signal: "SIGSEGV"})}
 	if got, want := f.withDeaths(errors.New("GET / answered 500")).Error(), "the downstream died of SIGSEGV; then GET / answered 500"; got != want {
 		t.Errorf("%s; want %s", got, want)
 	}
-	f = &fork{app: ended(guardStatus{Code: 3}), down: living}
+	f = &fork{app: ended(guard.Status{Code: 3}), down: living}
 	if got, want := f.withDeaths(errors.New("the SUT ended with exit status 3 before it was ready")).Error(), "the SUT ended with exit status 3 before it was ready"; got != want {
 		t.Errorf("%s; want %s", got, want)
 	}
-	f = &fork{app: living, db: &database{tier: ended(guardStatus{Code: 1})}}
+	f = &fork{app: living, db: &database{tier: ended(guard.Status{Code: 1})}}
 	if got, want := f.withDeaths(errors.New("PostgreSQL: the server did not start: no sockets")).Error(), "PostgreSQL: the server did not start: no sockets"; got != want {
 		t.Errorf("%s; want %s", got, want)
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"loomlab/lab/experiment"
+	"loomlab/lab/phrase"
 	"loomlab/lab/record"
 )
 
@@ -22,22 +24,22 @@ type SUTFlag struct {
 // server that already runs.
 func ParseSUTFlag(text string) (SUTFlag, error) {
 	name, rest, custom := strings.Cut(text, "=")
-	if !custom && text == wholeExperiment {
+	if !custom && text == experiment.WholeExperiment {
 		return SUTFlag{All: true}, nil
 	}
-	if problem := checkSUTName(name); problem != "" {
+	if problem := experiment.CheckSUTName(name); problem != "" {
 		return SUTFlag{}, fmt.Errorf("--sut %s: %q: %s; want NAME, all, 'name=command line' or 'name=http://…'", text, name, problem)
 	}
 	if !custom {
 		return SUTFlag{Name: text}, nil
 	}
 	if strings.HasPrefix(rest, "http://") || strings.HasPrefix(rest, "https://") {
-		if problem := checkURL(rest); problem != "" {
+		if problem := experiment.CheckURL(rest); problem != "" {
 			return SUTFlag{}, fmt.Errorf("--sut %s: %s", text, problem)
 		}
 		return SUTFlag{Name: name, Custom: &record.SUT{Name: name, URL: rest}}, nil
 	}
-	words, err := SplitWords(rest)
+	words, err := experiment.SplitWords(rest)
 	if err != nil {
 		return SUTFlag{}, fmt.Errorf("--sut %s: in the command, %w", text, err)
 	}
@@ -53,11 +55,11 @@ func checkCommand(words []string) error {
 		return fmt.Errorf("the command is empty")
 	}
 	for _, w := range words {
-		if err := checkPlaceholders("sut", w); err != nil {
+		if err := experiment.CheckPlaceholders("sut", w); err != nil {
 			return err
 		}
 	}
-	if !mentions(words, "port") {
+	if !experiment.Mentions(words, "port") {
 		return fmt.Errorf("the command has no {{port}}, so nobody would know where it listens; a server that already runs is name=http://host:port")
 	}
 	return nil
@@ -68,7 +70,7 @@ func checkCommand(words []string) error {
 func selectSUTs(e *record.Experiment, flags []string) (suts []record.SUT, own map[string]bool, err error) {
 	own = map[string]bool{}
 	if len(flags) == 0 {
-		flags = []string{wholeExperiment}
+		flags = []string{experiment.WholeExperiment}
 	}
 	for _, text := range flags {
 		flag, err := ParseSUTFlag(text)
@@ -91,21 +93,21 @@ func selectSUTs(e *record.Experiment, flags []string) (suts []record.SUT, own ma
 }
 
 func (f SUTFlag) choose(e *record.Experiment) ([]record.SUT, error) {
-	names := sutNames(e)
+	names := e.SUTNames()
 	at := slices.Index(names, f.Name)
 	switch {
 	case f.All:
 		return e.SUTs, nil
 	case f.Custom != nil && at >= 0:
 		return nil, fmt.Errorf("the experiment %s has its own %s, with published figures; give yours another name", e.Name, f.Name)
-	case f.Custom != nil && e.Downstream == nil && mentions(f.Custom.Command, "downstream"):
+	case f.Custom != nil && e.Downstream == nil && experiment.Mentions(f.Custom.Command, "downstream"):
 		return nil, fmt.Errorf("{{downstream}}: the experiment %s has no downstream", e.Name)
-	case f.Custom != nil && e.Postgres == nil && postgresIn(f.Custom.Command) != "":
-		return nil, fmt.Errorf("{{%s}}: the experiment %s has no database", postgresIn(f.Custom.Command), e.Name)
+	case f.Custom != nil && e.Postgres == nil && experiment.PostgresIn(f.Custom.Command) != "":
+		return nil, fmt.Errorf("{{%s}}: the experiment %s has no database", experiment.PostgresIn(f.Custom.Command), e.Name)
 	case f.Custom != nil:
 		return []record.SUT{*f.Custom}, nil
 	case at < 0:
-		return nil, fmt.Errorf("the experiment %s has no such SUT%s; it has %s (yours would be 'name=command line')", e.Name, didYouMean(f.Name, names), strings.Join(names, ", "))
+		return nil, fmt.Errorf("the experiment %s has no such SUT%s; it has %s (yours would be 'name=command line')", e.Name, phrase.DidYouMean(f.Name, names), strings.Join(names, ", "))
 	}
 	return e.SUTs[at : at+1], nil
 }

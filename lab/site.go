@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"loomlab/clock"
+	"loomlab/lab/guard"
 	"loomlab/lab/record"
 	"loomlab/probes"
 )
@@ -183,7 +184,7 @@ func (s *site) notice(op string, body json.RawMessage) (any, error) {
 // follow handles the events of a tier until it is gone.
 func (t *awayTier) follow() {
 	ended := false
-	end := func(how guardStatus, lost bool, why error) {
+	end := func(how guard.Status, lost bool, why error) {
 		if !ended {
 			ended = true
 			t.tier.exit, t.tier.lost, t.tier.broken = how, lost, why
@@ -199,7 +200,7 @@ func (t *awayTier) follow() {
 		case "ended":
 			end(*n.Ended, n.Lost, nil)
 		case "gone", "lost":
-			end(guardStatus{}, true, n.lost)
+			end(guard.Status{}, true, n.lost)
 			t.log.flush()
 			close(t.tier.gone)
 			return
@@ -225,7 +226,7 @@ func (s *site) start(self string, l launch) (*tier, error) {
 	away.id = s.last
 	s.tiers[away.id] = away
 	s.mu.Unlock()
-	q := startQuestion{ID: away.id, Tier: l.tier, Argv: l.argv, Env: l.add, CPUs: l.place.cpus, Lines: l.lines != nil, Stdin: l.stdin, Grace: t.grace}
+	q := startQuestion{ID: away.id, Tier: l.tier, Argv: l.argv, Env: l.add, CPUs: l.place.CPUs, Lines: l.lines != nil, Stdin: l.stdin, Grace: t.grace}
 	var a startAnswer
 	if err := s.ask(context.Background(), askLimit, "start", q, &a); err != nil {
 		s.mu.Lock()

@@ -13,6 +13,9 @@ import (
 	"strings"
 	"time"
 
+	"loomlab/lab/experiment"
+	"loomlab/lab/java"
+	"loomlab/lab/phrase"
 	"loomlab/lab/record"
 )
 
@@ -78,7 +81,7 @@ func (c *connector) open(ctx context.Context, progress func(string)) error {
 	if c.host.Binary != "" {
 		binary = c.host.Binary
 	}
-	sum, size, err := sumFile(binary)
+	sum, size, err := java.SumFile(binary)
 	if err != nil {
 		return err
 	}
@@ -87,7 +90,7 @@ func (c *connector) open(ctx context.Context, progress func(string)) error {
 		return err
 	}
 	if !there {
-		progress(fmt.Sprintf("%s: copying loomlab there (%s)", c.name, mebibytes(size)))
+		progress(fmt.Sprintf("%s: copying loomlab there (%s)", c.name, phrase.MiB(size)))
 		if err := c.copy(ctx, binary, size, sum[:programName]); err != nil {
 			return err
 		}
@@ -124,7 +127,7 @@ func (c *connector) openMaster(ctx context.Context) (err error) {
 		_, err := os.Stat(socket)
 		switch {
 		case err == nil:
-			c.prefix = append(options, "-o", "ControlMaster=no", "--", c.host.SSH, commandPlaceholder)
+			c.prefix = append(options, "-o", "ControlMaster=no", "--", c.host.SSH, experiment.CommandPlaceholder)
 			return c.resolve(ctx, options)
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
@@ -191,8 +194,8 @@ func (c *connector) there(words ...string) []string {
 	var line []string
 	placed := false
 	for _, w := range c.prefix {
-		if strings.Contains(w, commandPlaceholder) {
-			w, placed = strings.ReplaceAll(w, commandPlaceholder, record.JoinWords(words)), true
+		if strings.Contains(w, experiment.CommandPlaceholder) {
+			w, placed = strings.ReplaceAll(w, experiment.CommandPlaceholder, record.JoinWords(words)), true
 		}
 		line = append(line, w)
 	}
@@ -272,7 +275,7 @@ func (c *connector) copy(ctx context.Context, binary string, size int64, program
 	dir := strings.TrimSuffix(c.self, "/"+program+"/loomlab")
 	limit := connectLimit + time.Duration(size/copyRate)*time.Second
 	if _, err = c.run(ctx, limit, file, c.there("sh", "-c", copyScript, "loomlab", dir, program, fmt.Sprint(os.Getpid()))); err != nil {
-		return fmt.Errorf("cannot copy loomlab (%s) to %s: %w", mebibytes(size), dir, err)
+		return fmt.Errorf("cannot copy loomlab (%s) to %s: %w", phrase.MiB(size), dir, err)
 	}
 	return nil
 }

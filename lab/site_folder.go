@@ -10,6 +10,9 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"loomlab/lab/java"
+	"loomlab/lab/phrase"
 )
 
 // folderFile is a file of a folder that is copied to another machine.
@@ -35,7 +38,7 @@ func listFolder(root string) ([]folderFile, error) {
 		if err != nil {
 			return err
 		}
-		sum, size, err := sumFile(path)
+		sum, size, err := java.SumFile(path)
 		files = append(files, folderFile{filepath.ToSlash(rel), info.Mode().Perm(), size, sum})
 		return err
 	})
@@ -49,20 +52,6 @@ func folderName(files []folderFile) string {
 		fmt.Fprintf(sum, "%s  %s\n", f.sum, f.path)
 	}
 	return "apps-" + hex.EncodeToString(sum.Sum(nil))[:programName]
-}
-
-// sumFile is the SHA-256 of a file, in hexadecimal digits, and its size.
-func sumFile(path string) (sum string, size int64, err error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return "", 0, err
-	}
-	defer file.Close()
-	h := sha256.New()
-	if size, err = io.Copy(h, file); err != nil {
-		return "", 0, err
-	}
-	return hex.EncodeToString(h.Sum(nil)), size, nil
 }
 
 // putSize is how much of a file goes in one message.
@@ -87,7 +76,7 @@ func (s *site) copyFolder(ctx context.Context, folder string, progress func(stri
 		for _, f := range files {
 			total += f.size
 		}
-		progress(fmt.Sprintf("%s: copying jars there (%s)", s.name, mebibytes(total)))
+		progress(fmt.Sprintf("%s: copying jars there (%s)", s.name, phrase.MiB(total)))
 		for _, f := range files {
 			if err := s.copyFile(ctx, folder, name, f); err != nil {
 				return "", fmt.Errorf("cannot copy %s: %w", f.path, err)

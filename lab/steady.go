@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"loomlab/lab/record"
+	"loomlab/lab/verdict"
 )
 
 // Thresholds of the warm-up (METHOD rule 6). Throughput cannot show warmth: a
@@ -20,8 +21,7 @@ import (
 // that met 1000 connections cold was done after 25 s.
 const (
 	warmRequests   = 20_000 // first rung of a fork: at least so many requests
-	warmJIT        = 0.02   // of a core for the JIT compilers, over steadySpan seconds
-	laterJIT       = 0.10   // on later rungs, which compile again what the higher load reaches
+	laterJIT       = 0.10   // of a core for the JIT compilers on later rungs, which compile again what the higher load reaches
 	steadyCompiles = 20.0   // methods compiled a second: what goes on for ever in a big app
 	steadyCost     = 0.05   // change of CPU per request from steadySpan seconds to the next
 	steadyRate     = 0.10   // likewise of throughput, which GC and the scheduler move by 5 % without any warming
@@ -90,7 +90,7 @@ func (w *warmth) cold() string {
 	before, last := w.seen[n-2*steadySpan:n-steadySpan], w.seen[n-steadySpan:]
 	jitLimit := laterJIT
 	if w.first {
-		jitLimit = warmJIT
+		jitLimit = verdict.WarmJIT
 	}
 	if jit := average(last, func(s second) *float64 { return s.JITS }); jit > jitLimit {
 		return fmt.Sprintf("the JIT compilers used %.0f %% of a core", 100*jit)

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"time"
 
+	"loomlab/lab/guard"
+	"loomlab/lab/phrase"
 	"loomlab/lab/record"
 )
 
@@ -27,7 +29,7 @@ type launch struct {
 	argv  []string // the tier's own command line
 	env   []string // its whole environment; nil is the orchestrator's, or the probe's of another machine
 	add   []string // to that environment
-	place Launcher // where it runs
+	place launcher // where it runs
 	log   io.Writer
 	lines func(line []byte) // called with each line of stdout; nil: stdout goes to log as stderr does
 	// theirClock leaves the times in lines as another machine's clock has them; they
@@ -74,8 +76,8 @@ type tier struct {
 	done     chan struct{} // closed when the tier's command has ended
 	gone     chan struct{} // closed when guard, descendants and pipes are gone
 	grace    time.Duration
-	exit     guardStatus // valid after done
-	lost     bool        // the guard died without a word; valid after done
+	exit     guard.Status // valid after done
+	lost     bool         // the guard died without a word; valid after done
 	tail     *tail
 
 	away   *awayTier // on another machine; then it has no guard here
@@ -88,8 +90,8 @@ func start(self string, l launch) (*tier, error) {
 	if l.place.site != nil {
 		return l.place.site.start(self, l)
 	}
-	if l.place.host != "" {
-		return nil, fmt.Errorf("there is no connection to %s", l.place.host)
+	if l.place.Host != "" {
+		return nil, fmt.Errorf("there is no connection to %s", l.place.Host)
 	}
 	lifelineR, lifelineW, err := os.Pipe()
 	if err != nil {
@@ -132,7 +134,7 @@ func start(self string, l launch) (*tier, error) {
 			return nil, err
 		}
 	}
-	err = startGuard(cmd)
+	err = guard.Start(cmd)
 	lifelineR.Close()
 	statusW.Close()
 	if err != nil {
@@ -142,11 +144,11 @@ func start(self string, l launch) (*tier, error) {
 	}
 	t.guard = cmd
 
-	started := make(chan guardStatus, 1)
+	started := make(chan guard.Status, 1)
 	go t.follow(statusR, started)
 	go func() {
 		_ = cmd.Wait() // its status came through the status pipe
-		guardEnded(cmd.Process.Pid)
+		guard.Ended(cmd.Process.Pid)
 		log.flush()
 		if lines != nil {
 			lines.Close()
@@ -166,14 +168,14 @@ func start(self string, l launch) (*tier, error) {
 }
 
 // follow reads the guard's status lines to their end.
-func (t *tier) follow(status *os.File, started chan<- guardStatus) {
+func (t *tier) follow(status *os.File, started chan<- guard.Status) {
 	defer status.Close()
 	defer close(t.done)
 	dec := json.NewDecoder(status)
-	var s guardStatus
+	var s guard.Status
 	if err := dec.Decode(&s); err != nil {
 		t.lost = true
-		started <- guardStatus{Error: "its guard ended at once"}
+		started <- guard.Status{Error: "its guard ended at once"}
 		return
 	}
 	started <- s
@@ -191,8 +193,8 @@ func (t *tier) stop() {
 		t.away.stop()
 		return
 	}
-	_, _ = t.lifeline.Write(orderlyStop) // an error: the guard has ended
-	defer t.lifeline.Close()             // not before all are gone: its end would cut the grace short
+	_, _ = t.lifeline.Write(guard.OrderlyStop) // an error: the guard has ended
+	defer t.lifeline.Close()                   // not before all are gone: its end would cut the grace short
 	select {
 	case <-t.gone:
 	case <-time.After(t.grace + 5*time.Second):
@@ -202,7 +204,7 @@ func (t *tier) stop() {
 		<-t.gone
 	}
 	if t.lost {
-		endOrphans(t.pid)
+		guard.EndOrphans(t.pid)
 	}
 }
 
@@ -258,7 +260,7 @@ func (t *tier) lastWords() string {
 		rows = rows[len(rows)-20:]
 	}
 	for i, row := range rows {
-		rows[i] = "    " + printable(row)
+		rows[i] = "    " + phrase.Printable(row)
 	}
 	return "\n" + strings.Join(rows, "\n")
 }
@@ -283,16 +285,6 @@ func classVersionHint(output string) string {
 		}
 	}
 	return hint + "; choose another with --jdk"
-}
-
-// printable escapes what a terminal would act on.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\t' || r >= ' ' && r != 0x7f && (r < 0x80 || r > 0x9f) {
-			return r
-		}
-		return '\uFFFD'
-	}, s)
 }
 
 // eachLine calls f with every line of r, without its newline, to the end.

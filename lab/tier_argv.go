@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"loomlab/lab/experiment"
 	"loomlab/lab/record"
 )
 
@@ -99,7 +100,7 @@ func (p *Plan) EngineArgv(s PlannedSUT, base string, rung record.Rung, hold bool
 func (p *Plan) words(s *PlannedSUT) []string {
 	hasDownstream := s.Downstream != nil
 	switch s.Kind {
-	case KindApp:
+	case record.KindApp:
 		words := append([]string{"{{jdk}}/bin/java"}, s.JVM...)
 		words = append(words, p.instruments(*s)...)
 		words = append(words, "-jar", "{{apps}}/"+s.App+"/"+s.App+".jar", "--server.port={{port}}")
@@ -113,7 +114,7 @@ func (p *Plan) words(s *PlannedSUT) []string {
 			words = append(words, "--lab.grpc={{grpc}}")
 		}
 		return append(words, s.Args...)
-	case KindStandin:
+	case record.KindStandin:
 		words := []string{p.self(), "standin", "--listen", "{{address}}:{{port}}", "--model", s.Standin.Model}
 		if s.Standin.Workers > 0 {
 			words = append(words, "--workers", strconv.Itoa(s.Standin.Workers))
@@ -122,7 +123,7 @@ func (p *Plan) words(s *PlannedSUT) []string {
 			words = append(words, "--downstream", "{{downstream}}")
 		}
 		return append(words, s.Standin.Args...)
-	case KindCommand:
+	case record.KindCommand:
 		return p.instrumented(s)
 	}
 	return nil
@@ -130,7 +131,7 @@ func (p *Plan) words(s *PlannedSUT) []string {
 
 // Argv returns the command line and the environment of s with its placeholders
 // replaced by values and by what the plan knows: jdk and apps.
-func (s PlannedSUT) Argv(values Placeholders) (argv []string, env map[string]string, err error) {
+func (s PlannedSUT) Argv(values experiment.Placeholders) (argv []string, env map[string]string, err error) {
 	values = s.with(values)
 	if argv, err = values.ExpandAll(s.Words); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", s.Name, err)
@@ -142,8 +143,8 @@ func (s PlannedSUT) Argv(values Placeholders) (argv []string, env map[string]str
 }
 
 // with adds to values what the plan knows: jdk and apps.
-func (s PlannedSUT) with(values Placeholders) Placeholders {
-	known := Placeholders{}
+func (s PlannedSUT) with(values experiment.Placeholders) experiment.Placeholders {
+	known := experiment.Placeholders{}
 	if s.JDKHome != "" {
 		known["jdk"] = s.JDKHome
 	}
@@ -156,10 +157,10 @@ func (s PlannedSUT) with(values Placeholders) Placeholders {
 
 // LoadCommandArgv is the command line of one window by the load generator that
 // takes our engine's place.
-func (p *Plan) LoadCommandArgv(s PlannedSUT, base string, rung record.Rung, values Placeholders) ([]string, error) {
+func (p *Plan) LoadCommandArgv(s PlannedSUT, base string, rung record.Rung, values experiment.Placeholders) ([]string, error) {
 	l := p.load(s)
 	values = s.with(values)
-	maps.Copy(values, Placeholders{
+	maps.Copy(values, experiment.Placeholders{
 		"url": base + s.Path, "connections": strconv.Itoa(rung.Connections), "rate": strconv.FormatFloat(rung.Rate, 'f', -1, 64),
 		"requests": strconv.FormatInt(l.RequestsAt(rung), 10), "duration": l.Duration.String(),
 		"seconds": strconv.FormatFloat(l.Duration.Seconds(), 'f', -1, 64), "timeout": l.Timeout.String(),
@@ -169,10 +170,10 @@ func (p *Plan) LoadCommandArgv(s PlannedSUT, base string, rung record.Rung, valu
 
 // DownstreamCommand is the command line of a downstream that is not ours, told by
 // values where to listen: address and port.
-func (p *Plan) DownstreamCommand(s PlannedSUT, values Placeholders) ([]string, error) {
+func (p *Plan) DownstreamCommand(s PlannedSUT, values experiment.Placeholders) ([]string, error) {
 	values = s.with(values)
 	delay := time.Duration(s.Downstream.Delay)
-	maps.Copy(values, Placeholders{"delay": delay.String(),
+	maps.Copy(values, experiment.Placeholders{"delay": delay.String(),
 		"delay_ms": strconv.FormatFloat(float64(delay)/float64(time.Millisecond), 'f', -1, 64)})
 	return values.ExpandAll(s.Downstream.Command)
 }

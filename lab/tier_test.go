@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"loomlab/lab/guard"
 )
 
 // startScript starts sh -c script as a tier and stops it when the test ends.
@@ -117,7 +119,7 @@ func TestTierStopIsHurriedByTheEndOfItsOrchestrator(t *testing.T) {
 	}
 	t.Cleanup(tr.stop)
 	pid := awaitPID(t, pidFile)
-	if _, err := tr.lifeline.Write(orderlyStop); err != nil {
+	if _, err := tr.lifeline.Write(guard.OrderlyStop); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(100 * time.Millisecond)
@@ -165,28 +167,6 @@ func TestLostGuard(t *testing.T) {
 		t.Error(err)
 	}
 	awaitGone(t, 0, pids...)
-}
-
-func TestRemoveJVMFiles(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
-	const pid = 1 << 30 // nobody's
-	data := filepath.Join(os.TempDir(), "hsperfdata_me", strconv.Itoa(pid))
-	if err := os.Mkdir(filepath.Dir(data), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range []string{data, data + "1", filepath.Join(os.TempDir(), fmt.Sprintf(".java_pid%d", pid))} {
-		if err := os.WriteFile(file, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	removeJVMFiles(pid)
-	left, err := filepath.Glob(filepath.Join(os.TempDir(), "*", "*"))
-	if err != nil || len(left) != 1 || left[0] != data+"1" {
-		t.Errorf("left %v, %v", left, err)
-	}
-	if _, err := os.Lstat(filepath.Join(os.TempDir(), fmt.Sprintf(".java_pid%d", pid))); err == nil {
-		t.Error("the attach socket is still there")
-	}
 }
 
 func TestTierCause(t *testing.T) {

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"loomlab/lab/phrase"
 )
 
 // What differs from one request to the next would make every exception a kind of
@@ -34,5 +36,5 @@ func normalise(message string) string {
 	if utf8.RuneCountInString(message) > traceMessage {
 		message = string([]rune(message)[:traceMessage])
 	}
-	return printable(message)
+	return phrase.Printable(message)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"loomlab/lab/java"
 	"loomlab/lab/record"
 )
 
@@ -130,7 +131,7 @@ var notInNames = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
 // jdkSuffix is "-jdk21" for a version, and the folder's name for a path.
 func jdkSuffix(spec string) string {
-	if versionPattern.MatchString(spec) {
+	if java.VersionPattern.MatchString(spec) {
 		return "-jdk" + spec
 	}
 	folder := filepath.Base(filepath.Clean(spec))

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"loomlab/lab/experiment"
 	"loomlab/lab/record"
 )
 
@@ -75,7 +76,7 @@ func TestVersionsRefused(t *testing.T) {
 
 // The experiment's own JDK that is not here leaves its SUT out; one of a flag is an error.
 func TestMissingJDKOfAnExperiment(t *testing.T) {
-	exp, err := Parse("f", []byte("name: two\nload: {connections: [1]}\nsuts: [{name: old, app: mvc, jdk: '21'}, {name: new, app: mvc}]\n"))
+	exp, err := experiment.Parse("f", []byte("name: two\nload: {connections: [1]}\nsuts: [{name: old, app: mvc, jdk: '21'}, {name: new, app: mvc}]\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"loomlab/lab/experiment"
 	"loomlab/lab/record"
 	"loomlab/probes"
 )
@@ -230,7 +231,7 @@ func (w *watch) report(f func(p *record.Point)) {
 // window cuts the samples of every tier to [open, closed], in clock seconds.
 func (w *watch) window(open, closed float64) map[string]*probes.Window {
 	cut := map[string]*probes.Window{}
-	for _, name := range Tiers {
+	for _, name := range experiment.Tiers {
 		if processes := w.windows(name, open, closed); processes != nil {
 			sum := probes.SumWindows(processes)
 			cut[name] = &sum

@@ -12,6 +12,8 @@
 // are Linux's.
 package probes
 
+import "strings"
+
 // Sample is what one tier's process tree looked like at one moment. Counters
 // are cumulative; a figure that could not be read is null, and Unavailable says why.
 type Sample struct {
@@ -124,4 +126,15 @@ type GCTotal struct {
 	Count     int64   `json:"count"`
 	MS        float64 `json:"ms"`
 	LongestMS float64 `json:"longest_ms"` // longest pause seen at a sample; a longer one may hide between two samples
+}
+
+// CompilerCPU is the CPU time of the JIT compilers' threads: "C1 CompilerThread0",
+// which the kernel cuts to 15 bytes and newer JDKs shorten in the middle.
+func CompilerCPU(groups []ThreadGroup) (seconds float64, found bool) {
+	for _, g := range groups {
+		if strings.HasPrefix(g.Name, "C1 Comp") || strings.HasPrefix(g.Name, "C2 Comp") || strings.HasPrefix(g.Name, "JVMCI-native") {
+			seconds, found = seconds+g.CPUS, true
+		}
+	}
+	return seconds, found
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"loomlab/lab"
+	"loomlab/lab/java"
 )
 
 func buildCommand() *cli.Command {
@@ -16,7 +16,7 @@ func buildCommand() *cli.Command {
 		Name: "build", Category: helpMeasure,
 		Usage:     "build the Spring Boot apps, unpacked in the user's cache folder",
 		ArgsUsage: "[APP…]",
-		Description: "Without APP it builds those of Spring Boot; " + strings.Join(lab.Contestants, ", ") + " are built when a run needs them, or here by their names.\n\n" +
+		Description: "Without APP it builds those of Spring Boot; " + strings.Join(java.Contestants, ", ") + " are built when a run needs them, or here by their names.\n\n" +
 			"The jars are kept by source hash, Boot version and JDK, so that a run builds them only once. It takes Maven on the PATH (else the Maven wrapper) and, the first time, the network. `loomlab run` does the same when it needs them.\n" +
 			"\n" +
 			"Examples:\n" +
@@ -31,13 +31,13 @@ func buildCommand() *cli.Command {
 			"  2  usage, no JDK, or Maven failed\n" +
 			"  129, 130, 143  ended by SIGHUP, SIGINT or SIGTERM",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "boot", Usage: "Spring Boot `VERSION`: 4.x or 3.5", Value: lab.DefaultBoot},
+			&cli.StringFlag{Name: "boot", Usage: "Spring Boot `VERSION`: 4.x or 3.5", Value: java.DefaultBoot},
 			&cli.StringFlag{Name: "jdk", Usage: "`VERSION|PATH` of the JDK, 21 or newer (default: the newest found)"},
 		},
 		Action: func(c *cli.Context) error {
 			for _, name := range c.Args().Slice() {
-				if !slices.Contains(lab.AllApps(), name) {
-					return usagef("build: no app is called %q; there are %s", name, strings.Join(lab.AllApps(), ", "))
+				if !slices.Contains(java.AllApps(), name) {
+					return usagef("build: no app is called %q; there are %s", name, strings.Join(java.AllApps(), ", "))
 				}
 			}
 			return build(c)
@@ -50,21 +50,21 @@ func build(c *cli.Context) error {
 	defer stopped.stop()
 	began := time.Now()
 	found := findJDKs(ctx)
-	jdk, err := lab.SelectJDK(ctx, found, c.String("jdk"))
+	jdk, err := java.SelectJDK(ctx, found, c.String("jdk"))
 	if err != nil {
 		return usagef("%w", err)
 	}
-	if jdk, err = lab.CompilerFor(found, jdk); err != nil {
+	if jdk, err = java.CompilerFor(found, jdk); err != nil {
 		return usagef("%w", err)
 	}
 	cached := true
 	boot := ""
 	for _, name := range buildsOf(c.Args().Slice()) {
-		options := lab.BuildOptions{App: name, Apps: bootApps(c.Args().Slice()), Boot: c.String("boot"), JDK: jdk, Log: func(line string) { fmt.Fprintln(c.App.ErrWriter, line) }}
-		apps, there := lab.CachedApps(options)
+		options := java.BuildOptions{App: name, Apps: bootApps(c.Args().Slice()), Boot: c.String("boot"), JDK: jdk, Log: func(line string) { fmt.Fprintln(c.App.ErrWriter, line) }}
+		apps, there := java.CachedApps(options)
 		if !there {
 			cached = false
-			if apps, err = lab.BuildApps(ctx, options); err != nil {
+			if apps, err = java.BuildApps(ctx, options); err != nil {
 				if status := stopped.status(); status != 0 {
 					return &statusError{code: status}
 				}
@@ -91,7 +91,7 @@ func bootApps(names []string) []string {
 	if len(names) == 0 {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(lab.Contestants, name) })
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(java.Contestants, name) })
 }
 
 // buildsOf are the builds that the named apps come from: "" is the one of all Boot apps.
@@ -101,7 +101,7 @@ func buildsOf(names []string) []string {
 	}
 	var builds []string
 	for _, name := range names {
-		if !slices.Contains(lab.Contestants, name) {
+		if !slices.Contains(java.Contestants, name) {
 			name = ""
 		}
 		if !slices.Contains(builds, name) {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"loomlab/lab"
+	"loomlab/lab/experiment"
 	"loomlab/lab/record"
 	"loomlab/lab/report"
 	"loomlab/lab/standin"
@@ -195,14 +195,14 @@ func candidates(texts []string) (found []candidate) {
 // sutNames are the SUTs of the experiment that stands on the line, or of the
 // default one.
 func sutNames(before []string) []candidate {
-	name := lab.DefaultExperiment
+	name := experiment.DefaultExperiment
 	for _, word := range before {
-		if slices.Contains(lab.Builtins(), word) {
+		if slices.Contains(experiment.Builtins(), word) {
 			name = word
 		}
 	}
 	found := []candidate{{"all", "the experiment's own"}}
-	if e, err := lab.Builtin(name); err == nil {
+	if e, err := experiment.Builtin(name); err == nil {
 		for _, s := range e.SUTs {
 			found = append(found, candidate{s.Name, "of " + name})
 		}
@@ -214,8 +214,8 @@ func sutNames(before []string) []candidate {
 func argumentsOf(app *cli.App, command *cli.Command, before []string) (found []candidate) {
 	switch command.Name {
 	case "run", "doctor":
-		for _, name := range lab.Builtins() {
-			if e, err := lab.Builtin(name); err == nil {
+		for _, name := range experiment.Builtins() {
+			if e, err := experiment.Builtin(name); err == nil {
 				found = append(found, candidate{name, e.Title})
 			}
 		}

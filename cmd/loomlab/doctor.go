@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"loomlab/lab"
+	"loomlab/lab/experiment"
 	"loomlab/lab/record"
 )
 
@@ -72,13 +73,13 @@ func runDoctor(c *cli.Context) error {
 	names := []string{orDefault(c.Args().First(), "article")}
 	changed := func(name string) bool { return name != "out" && c.IsSet(name) }
 	if !c.Args().Present() && !slices.ContainsFunc(planFlags, changed) {
-		names = lab.Builtins()
+		names = experiment.Builtins()
 	}
 	host, jdks := machine(), findJDKs(c.Context)
 	facts := factsNow(planFacts(c.Context, host, jdks, opts), c.String("out"))
 	d := diagnosis{Machine: host, Experiments: []examined{}, Fits: true}
 	for _, name := range names {
-		exp, err := lab.Load(name)
+		exp, err := experiment.Load(name)
 		if err != nil {
 			return usagef("%w", err)
 		}

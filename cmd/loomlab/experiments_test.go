@@ -7,13 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"loomlab/lab"
+	"loomlab/lab/experiment"
 )
 
 // TestEveryExperimentCanBePlanned dry-runs all that are in the binary, at full
 // length and quick, as a user of this machine would.
 func TestEveryExperimentCanBePlanned(t *testing.T) {
-	for _, name := range lab.Builtins() {
+	for _, name := range experiment.Builtins() {
 		for _, flags := range [][]string{nil, {"--quick"}} {
 			var stdout, stderr bytes.Buffer
 			status := run(context.Background(), append([]string{"run", name, "--dry-run"}, flags...), strings.NewReader(""), &stdout, &stderr)

@@ -5,7 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"loomlab/lab"
+	"loomlab/lab/guard"
 )
 
 // guardCommand is hidden: the orchestrator puts it around every child.
@@ -28,12 +28,12 @@ func guardCommand() *cli.Command {
 			if !c.Args().Present() && c.String("remove") == "" {
 				return usagef("guard: no command; usage: loomlab guard -- COMMAND [ARG…]")
 			}
-			options := lab.GuardOptions{
+			options := guard.Options{
 				Grace: c.Duration("grace"), CPUs: c.String("cpus"), Netns: c.String("netns"),
 				User: c.String("user"), Dir: c.String("dir"),
 				Stop: c.String("stop"), Remove: c.String("remove"),
 			}
-			if code := lab.Guard(c.Args().Slice(), options); code != 0 {
+			if code := guard.Run(c.Args().Slice(), options); code != 0 {
 				return &statusError{code: code}
 			}
 			return nil

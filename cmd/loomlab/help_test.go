@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"loomlab/lab"
+	"loomlab/lab/experiment"
 )
 
 // TestHelpOfEachCommand: every command that users see says what it does, shows
@@ -46,7 +46,7 @@ func checkExamples(t *testing.T, page string) {
 	for line := range strings.Lines(examples) {
 		example, _, _ := strings.Cut(strings.TrimSpace(cutComment(strings.TrimSpace(line))), " > ")
 		example = strings.TrimSuffix(strings.TrimPrefix(example, "source <("), ")")
-		words, err := lab.SplitWords(example)
+		words, err := experiment.SplitWords(example)
 		if err != nil || len(words) == 0 {
 			t.Errorf("example %q: %v", line, err)
 			continue

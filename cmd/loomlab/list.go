@@ -8,6 +8,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"loomlab/lab"
+	"loomlab/lab/experiment"
+	"loomlab/lab/java"
 	"loomlab/lab/record"
 	"loomlab/lab/report"
 )
@@ -91,32 +93,32 @@ type listedJDK struct {
 	Problem string `json:"problem"` // why it cannot be used, or ""
 }
 
-func takeListing(ctx context.Context, found []lab.JDK) (*listing, error) {
+func takeListing(ctx context.Context, found []java.JDK) (*listing, error) {
 	l := &listing{Experiments: []listedExperiment{}, Apps: []listedApp{}, JDKs: []listedJDK{}}
-	for _, name := range lab.Builtins() {
+	for _, name := range experiment.Builtins() {
 		e, err := listExperiment(name)
 		if err != nil {
 			return nil, err
 		}
 		l.Experiments = append(l.Experiments, e)
 	}
-	chosen, noJDK := lab.SelectJDK(ctx, found, "")
+	chosen, noJDK := java.SelectJDK(ctx, found, "")
 	for _, j := range found {
 		problem := j.Problem
-		if problem == "" && j.Major < lab.MinJDK {
-			problem = fmt.Sprintf("%s is too old for the apps, which need %d or later", j.Version, lab.MinJDK)
+		if problem == "" && j.Major < java.MinJDK {
+			problem = fmt.Sprintf("%s is too old for the apps, which need %d or later", j.Version, java.MinJDK)
 		}
 		l.JDKs = append(l.JDKs, listedJDK{
 			Home: j.Home, Version: j.Version, Vendor: j.Vendor, JRE: j.JRE, From: j.From,
 			Default: noJDK == nil && j.Home == chosen.Home, Problem: problem,
 		})
 	}
-	var apps lab.Apps
-	if compiler, err := lab.CompilerFor(found, chosen); noJDK == nil && err == nil {
-		apps, _ = lab.CachedApps(lab.BuildOptions{JDK: compiler})
+	var apps java.Apps
+	if compiler, err := java.CompilerFor(found, chosen); noJDK == nil && err == nil {
+		apps, _ = java.CachedApps(java.BuildOptions{JDK: compiler})
 	}
-	for _, name := range lab.AppNames {
-		listed := listedApp{Name: name, Boot: lab.DefaultBoot}
+	for _, name := range java.AppNames {
+		listed := listedApp{Name: name, Boot: java.DefaultBoot}
 		if app, ok := apps.App(name); ok {
 			listed.Jar = &app.Jar
 		}
@@ -127,7 +129,7 @@ func takeListing(ctx context.Context, found []lab.JDK) (*listing, error) {
 
 // listExperiment plans the experiment for a machine without limits.
 func listExperiment(name string) (listedExperiment, error) {
-	e, err := lab.Builtin(name)
+	e, err := experiment.Builtin(name)
 	if err != nil {
 		return listedExperiment{}, err
 	}

@@ -7,11 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"loomlab/lab"
+	"loomlab/lab/experiment"
+	"loomlab/lab/java"
 )
 
 func TestListing(t *testing.T) {
-	found := []lab.JDK{
+	found := []java.JDK{
 		{Home: "/old", Version: "17.0.1", Major: 17, From: "PATH"},
 		{Home: "/new", Version: "25.0.1", Major: 25, From: "JAVA_HOME"},
 		{Home: "/broken", From: "PATH", Problem: "it does not start"},
@@ -20,7 +21,7 @@ func TestListing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(l.Experiments) != len(lab.Builtins()) || len(l.Apps) != len(lab.AppNames) {
+	if len(l.Experiments) != len(experiment.Builtins()) || len(l.Apps) != len(java.AppNames) {
 		t.Errorf("%d experiments, %d apps", len(l.Experiments), len(l.Apps))
 	}
 	article := l.Experiments[0]

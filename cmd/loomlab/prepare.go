@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"loomlab/lab"
+	"loomlab/lab/java"
+	"loomlab/lab/netns"
 	"loomlab/lab/record"
 	"loomlab/probes"
 )
@@ -19,21 +21,21 @@ import (
 var jdkRoot string
 
 // findJDKs looks for the JDKs of this machine.
-func findJDKs(ctx context.Context) []lab.JDK {
-	return lab.JDKSearch{Getenv: os.Getenv, Root: jdkRoot}.Find(ctx)
+func findJDKs(ctx context.Context) []java.JDK {
+	return java.JDKSearch{Getenv: os.Getenv, Root: jdkRoot}.Find(ctx)
 }
 
 // planFacts is what this machine offers to a plan.
-func planFacts(ctx context.Context, m record.Machine, jdks []lab.JDK, asked lab.Options) lab.Facts {
+func planFacts(ctx context.Context, m record.Machine, jdks []java.JDK, asked lab.Options) lab.Facts {
 	facts := lab.Facts{Cores: m.Cores, MemoryBytes: m.MemoryBytes, FDLimit: probes.HardFDLimit(), LocalPorts: probes.NewFS("/").LocalPorts(),
 		Capacity: probes.NewFS("/").Capacity()}
 	if facts.Capacity.MemoryBytes > 0 { // a control group's limit counts, not what is built in
 		facts.MemoryBytes = facts.Capacity.MemoryBytes
 	}
 	facts.Self, _ = os.Executable()
-	facts.NetnsLacks = sync.OnceValue(lab.NetnsLacks)
+	facts.NetnsLacks = sync.OnceValue(netns.Lacks)
 	facts.FindJDK = func(spec string) (string, error) {
-		jdk, err := lab.SelectJDK(ctx, jdks, spec)
+		jdk, err := java.SelectJDK(ctx, jdks, spec)
 		return jdk.Home, err
 	}
 	facts.FindApps = func(s record.SUT) string {
@@ -41,7 +43,7 @@ func planFacts(ctx context.Context, m record.Machine, jdks []lab.JDK, asked lab.
 		if err != nil {
 			return ""
 		}
-		apps, ok := lab.CachedApps(lab.BuildOptions{Apps: lab.AppsOf(s), App: lab.ContestantOf(s), Boot: s.Boot, JDK: compiler})
+		apps, ok := java.CachedApps(java.BuildOptions{Apps: java.AppsOf(s), App: java.ContestantOf(s), Boot: s.Boot, JDK: compiler})
 		if !ok {
 			return ""
 		}
@@ -59,17 +61,17 @@ func planFacts(ctx context.Context, m record.Machine, jdks []lab.JDK, asked lab.
 }
 
 // compilerFor is the JDK that builds the apps for a run on the one that spec asks for.
-func compilerFor(ctx context.Context, jdks []lab.JDK, spec string) (lab.JDK, error) {
-	jdk, err := lab.SelectJDK(ctx, jdks, spec)
+func compilerFor(ctx context.Context, jdks []java.JDK, spec string) (java.JDK, error) {
+	jdk, err := java.SelectJDK(ctx, jdks, spec)
 	if err != nil {
-		return lab.JDK{}, err
+		return java.JDK{}, err
 	}
-	return lab.CompilerFor(jdks, jdk)
+	return java.CompilerFor(jdks, jdk)
 }
 
 // compilerOr does it also for a JDK that is not here but on another machine, where
 // the apps will run: then the newest one here builds them.
-func compilerOr(ctx context.Context, jdks []lab.JDK, spec string) (lab.JDK, error) {
+func compilerOr(ctx context.Context, jdks []java.JDK, spec string) (java.JDK, error) {
 	jdk, err := compilerFor(ctx, jdks, spec)
 	if err != nil {
 		if newest, none := compilerFor(ctx, jdks, ""); none == nil {
@@ -86,7 +88,7 @@ func haveMaven() bool {
 
 // prepare gets what the plan runs beside what is there: PostgreSQL, the apps, and
 // connections to other machines, which are the caller's to close.
-func prepare(ctx context.Context, plan *lab.Plan, jdks []lab.JDK, progress io.Writer, stopped *signals) error {
+func prepare(ctx context.Context, plan *lab.Plan, jdks []java.JDK, progress io.Writer, stopped *signals) error {
 	err := preparePostgres(ctx, plan, jdks, progress)
 	if err == nil {
 		err = prepareApps(ctx, plan, jdks, progress)
@@ -107,7 +109,7 @@ func prepare(ctx context.Context, plan *lab.Plan, jdks []lab.JDK, progress io.Wr
 }
 
 // prepareApps builds the jars that the plan's apps need, or finds them built.
-func prepareApps(ctx context.Context, plan *lab.Plan, jdks []lab.JDK, progress io.Writer) error {
+func prepareApps(ctx context.Context, plan *lab.Plan, jdks []java.JDK, progress io.Writer) error {
 	builds, err := appBuilds(ctx, plan, jdks)
 	if err != nil {
 		return err
@@ -115,7 +117,7 @@ func prepareApps(ctx context.Context, plan *lab.Plan, jdks []lab.JDK, progress i
 	for _, b := range builds {
 		b.options.Log = func(line string) { fmt.Fprintln(progress, line) }
 		began := time.Now()
-		apps, err := lab.BuildApps(ctx, b.options)
+		apps, err := java.BuildApps(ctx, b.options)
 		if err != nil {
 			return err
 		}
@@ -131,12 +133,12 @@ func prepareApps(ctx context.Context, plan *lab.Plan, jdks []lab.JDK, progress i
 
 // appBuild is one call of Maven, for all SUTs whose apps it can make.
 type appBuild struct {
-	options lab.BuildOptions
+	options java.BuildOptions
 	suts    []*lab.PlannedSUT
 }
 
 // appBuilds are the builds that the plan needs: one for each Boot version and JDK.
-func appBuilds(ctx context.Context, plan *lab.Plan, jdks []lab.JDK) ([]*appBuild, error) {
+func appBuilds(ctx context.Context, plan *lab.Plan, jdks []java.JDK) ([]*appBuild, error) {
 	var builds []*appBuild
 	for i := range plan.SUTs {
 		sut := &plan.SUTs[i]
@@ -148,15 +150,15 @@ func appBuilds(ctx context.Context, plan *lab.Plan, jdks []lab.JDK) ([]*appBuild
 			return nil, fmt.Errorf("%s: %w", sut.Name, err)
 		}
 		at := slices.IndexFunc(builds, func(b *appBuild) bool {
-			return b.options.App == lab.ContestantOf(sut.SUT) && b.options.Boot == sut.Boot && b.options.JDK.Home == compiler.Home
+			return b.options.App == java.ContestantOf(sut.SUT) && b.options.Boot == sut.Boot && b.options.JDK.Home == compiler.Home
 		})
 		if at < 0 {
 			at = len(builds)
-			builds = append(builds, &appBuild{options: lab.BuildOptions{Apps: []string{}, App: lab.ContestantOf(sut.SUT), Boot: sut.Boot, JDK: compiler}})
+			builds = append(builds, &appBuild{options: java.BuildOptions{Apps: []string{}, App: java.ContestantOf(sut.SUT), Boot: sut.Boot, JDK: compiler}})
 		}
 		b := builds[at]
 		b.suts = append(b.suts, sut)
-		for _, name := range lab.AppsOf(sut.SUT) {
+		for _, name := range java.AppsOf(sut.SUT) {
 			if !slices.Contains(b.options.Apps, name) {
 				b.options.Apps = append(b.options.Apps, name)
 			}

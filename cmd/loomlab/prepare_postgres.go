@@ -7,12 +7,14 @@ import (
 	"slices"
 
 	"loomlab/lab"
+	"loomlab/lab/java"
+	"loomlab/lab/postgres"
 )
 
 // preparePostgres gets the programs of the plan's PostgreSQL, or makes the user's
 // own database ready. Where there is none after all, the SUTs that use it fail
 // with the reason and the others run; the error is for a run with no others.
-func preparePostgres(ctx context.Context, plan *lab.Plan, jdks []lab.JDK, progress io.Writer) error {
+func preparePostgres(ctx context.Context, plan *lab.Plan, jdks []java.JDK, progress io.Writer) error {
 	pg := plan.Postgres
 	if pg == nil {
 		return nil
@@ -34,17 +36,17 @@ func preparePostgres(ctx context.Context, plan *lab.Plan, jdks []lab.JDK, progre
 		tell("note: " + pg.Missing)
 		return nil
 	}
-	return fmt.Errorf("%s\n    your own database can take its place: --postgres %s", pg.Missing, lab.DSNForm)
+	return fmt.Errorf("%s\n    your own database can take its place: --postgres %s", pg.Missing, postgres.DSNForm)
 }
 
 // postgresPrograms finds or fetches them.
-func postgresPrograms(ctx context.Context, jdks []lab.JDK, tell func(string)) (home string, err error) {
-	options := lab.PostgresOptions{Log: tell}
-	if home, ok := lab.CachedPostgres(options); ok {
+func postgresPrograms(ctx context.Context, jdks []java.JDK, tell func(string)) (home string, err error) {
+	options := postgres.Options{Log: tell}
+	if home, ok := postgres.Cached(options); ok {
 		return home, nil
 	}
-	if options.JDK, err = lab.SelectJDK(ctx, jdks, ""); err != nil {
+	if options.JDK, err = java.SelectJDK(ctx, jdks, ""); err != nil {
 		return "", fmt.Errorf("fetching it takes Maven and a JDK: %w", err)
 	}
-	return lab.FetchPostgres(ctx, options)
+	return postgres.Fetch(ctx, options)
 }

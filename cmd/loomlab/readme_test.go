@@ -15,6 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"loomlab/lab"
+	"loomlab/lab/experiment"
 )
 
 // fences returns the fenced blocks of a language in a Markdown text.
@@ -93,7 +94,7 @@ func TestReadme(t *testing.T) {
 
 func checkReadmeLine(t *testing.T, line, makefile string) {
 	t.Helper()
-	words, err := lab.SplitWords(line)
+	words, err := experiment.SplitWords(line)
 	if err != nil {
 		t.Errorf("%s: %v", line, err)
 		return
@@ -144,7 +145,7 @@ func writeReadmeExperiments(t *testing.T, text string) {
 		if err := os.WriteFile(file, []byte(block), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		exp, err := lab.Load(file)
+		exp, err := experiment.Load(file)
 		if err == nil {
 			_, err = lab.NewPlan(exp, lab.Options{}, lab.Facts{})
 		}

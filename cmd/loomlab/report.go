@@ -10,7 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"loomlab/lab"
+	"loomlab/lab/claim"
 	"loomlab/lab/record"
 	"loomlab/lab/report"
 )
@@ -71,7 +71,7 @@ func storedRun(c *cli.Context) (*record.Saved, error) {
 	for _, warning := range saved.Warnings {
 		fmt.Fprintf(c.App.ErrWriter, "loomlab: %s\n", warning)
 	}
-	saved.Run.Claims = lab.Claims(saved) // as this version judges, also of older runs
+	saved.Run.Claims = claim.Decide(saved) // as this version judges, also of older runs
 	return saved, nil
 }
 

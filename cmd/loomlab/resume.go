@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"loomlab/lab"
+	"loomlab/lab/java"
 	"loomlab/lab/record"
 )
 
@@ -73,7 +74,7 @@ func resumeRun(c *cli.Context) error {
 }
 
 // resumePlan plans the rest of a run for this machine.
-func resumePlan(ctx context.Context, saved *record.Saved, dsn string) (*lab.Plan, []lab.JDK, error) {
+func resumePlan(ctx context.Context, saved *record.Saved, dsn string) (*lab.Plan, []java.JDK, error) {
 	jdks := findJDKs(ctx)
 	plan, err := lab.ResumePlan(saved, planFacts(ctx, machine(), jdks, lab.Options{}), dsn)
 	return plan, jdks, err

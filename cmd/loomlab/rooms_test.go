@@ -16,8 +16,19 @@ import (
 // rooms is the plan of the house. A line says which rooms a room may import;
 // those that it does not name it may not. Everybody may import clock.
 const rooms = `
-	cmd/loomlab         → lab, lab/record, lab/report, lab/standin, loadgen, downstream, probes
-	lab                 → lab/record, probes, testdata
+	cmd/loomlab         → lab, lab/claim, lab/experiment, lab/guard, lab/java, lab/netns, lab/postgres, lab/record, lab/report, lab/standin, loadgen, downstream, probes
+	lab                 → lab/claim, lab/experiment, lab/guard, lab/java, lab/jvm, lab/netns, lab/phrase, lab/postgres, lab/record, lab/tool, lab/verdict, probes, testdata
+	lab/experiment      → lab/claim, lab/experiments, lab/java, lab/netns, lab/phrase, lab/postgres, lab/record, probes
+	lab/experiments     →
+	lab/claim           → lab/phrase, lab/record
+	lab/verdict         → lab/phrase, lab/record, probes
+	lab/guard           → lab/netns, probes
+	lab/java            → lab/phrase, lab/record, lab/tool, testdata
+	lab/jvm             → lab/java, lab/phrase, lab/record, lab/tool, probes
+	lab/netns           → lab/record, probes
+	lab/postgres        → lab/java, lab/netns, lab/phrase, testdata
+	lab/phrase          →
+	lab/tool            →
 	lab/report          → lab/record
 	lab/record          → loadgen, downstream, probes
 	lab/standin         → loadgen/http1
@@ -29,7 +40,7 @@ const rooms = `
 	probes              →
 	testdata            →
 	clock               →
-	bench               → lab, loadgen, downstream, probes
+	bench               → lab, lab/java, lab/netns, loadgen, downstream, probes
 	chaos               → lab/record, probes
 	release             →
 `

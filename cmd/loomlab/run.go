@@ -12,6 +12,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"loomlab/lab"
+	"loomlab/lab/experiment"
+	"loomlab/lab/java"
+	"loomlab/lab/postgres"
 	"loomlab/lab/record"
 	"loomlab/lab/report"
 )
@@ -69,9 +72,9 @@ func runCommand() *cli.Command {
 			&cli.StringSliceFlag{Name: "boot", Usage: "Spring Boot `VERSION` of the apps: 4.x or 3.5 (repeatable: each app with each)"},
 			&cli.BoolFlag{Name: "memory", Usage: "say where each JVM's memory is, before and after each rung (native memory tracking, which costs it about 2 %)"},
 			&cli.GenericFlag{Name: "jfr", Value: &rungFlag{}, Usage: "measure a rung of each JVM once more with its flight recorder on: --jfr is the highest one, --jfr=`RUNG` another"},
-			&cli.StringSliceFlag{Name: "place", Usage: "where a tier runs, `TIER=LAUNCHER` (repeatable): load (also several, with commas between), sut, downstream or postgres; " + lab.LauncherGrammar},
+			&cli.StringSliceFlag{Name: "place", Usage: "where a tier runs, `TIER=LAUNCHER` (repeatable): load (also several, with commas between), sut, downstream or postgres; " + experiment.LauncherGrammar},
 			&cli.StringFlag{Name: "hosts", Usage: "`FILE` with the hosts that --place names, in YAML as under hosts: of an experiment"},
-			&cli.StringFlag{Name: "postgres", Usage: "your own database in place of the one that the lab starts, " + lab.DSNForm + " as `DSN` (the password may come from PGPASSWORD); the lab makes the schema loomlab there, and leaves it"},
+			&cli.StringFlag{Name: "postgres", Usage: "your own database in place of the one that the lab starts, " + postgres.DSNForm + " as `DSN` (the password may come from PGPASSWORD); the lab makes the schema loomlab there, and leaves it"},
 			&cli.BoolFlag{Name: "equal-rate", Usage: "end with an open-loop window of each SUT at 70 % of the weakest one's rate, where tails can be compared (default: with several forks)"},
 			&cli.BoolFlag{Name: "quick", Usage: "one round, windows and warm-ups of 3 s (of stand-ins 1 s), the first two rungs"},
 			&cli.StringFlag{Name: "scale", Usage: "multiply numbers of requests by a `FACTOR` such as 1/50; windows of time stay as they are"},
@@ -93,7 +96,7 @@ func runExperiment(c *cli.Context) error {
 	if c.IsSet("resume") {
 		return resumeRun(c)
 	}
-	exp, err := lab.Load(orDefault(c.Args().First(), "article"))
+	exp, err := experiment.Load(orDefault(c.Args().First(), "article"))
 	if err != nil {
 		return usagef("%w", err)
 	}
@@ -226,11 +229,11 @@ func runOptions(c *cli.Context) (lab.Options, error) {
 			return opts, usagef("%w", err)
 		}
 	}
-	if opts.Place, err = lab.ParsePlaces(c.StringSlice("place")); err != nil {
+	if opts.Place, err = experiment.ParsePlaces(c.StringSlice("place")); err != nil {
 		return opts, usagef("%w", err)
 	}
 	if c.IsSet("hosts") {
-		if opts.Hosts, err = lab.ReadHosts(c.String("hosts")); err != nil {
+		if opts.Hosts, err = experiment.ReadHosts(c.String("hosts")); err != nil {
 			return opts, usagef("--hosts: %w", err)
 		}
 	}
@@ -271,7 +274,7 @@ func checkJDKFlags(plan *lab.Plan, opts lab.Options) error {
 		return usagef("--boot %s: none of the SUTs is built with Spring Boot here", opts.Boot[0])
 	}
 	for _, version := range opts.Boot {
-		if err := lab.CheckBoot(version); err != nil {
+		if err := java.CheckBoot(version); err != nil {
 			return err
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"loomlab/lab"
+	"loomlab/lab/java"
 	"loomlab/lab/record"
 )
 
@@ -50,7 +50,7 @@ func TestRunMeasuresARealApp(t *testing.T) {
 	if err != nil {
 		skip("SKIPPED: no run of a real app: %v", err)
 	}
-	if _, cached := lab.CachedApps(lab.BuildOptions{JDK: compiler}); !cached && !haveMaven() {
+	if _, cached := java.CachedApps(java.BuildOptions{JDK: compiler}); !cached && !haveMaven() {
 		skip("SKIPPED: no run of a real app: there is no Maven and no jar")
 	}
 	p := startRun(t, "article", "--sut", "virtual", "--connections", "20", "--duration", "1s", "--memory", "--jfr")

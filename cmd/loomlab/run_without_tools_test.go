@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"loomlab/lab"
+	"loomlab/lab/java"
 )
 
 // What looks inside a JVM says why it cannot, and takes nothing else with it: on a
@@ -81,7 +81,7 @@ func loomlabProgram(t *testing.T) string {
 }
 
 // smallJRE makes a JRE that has no tools, and returns its java.
-func smallJRE(t *testing.T, jdk lab.JDK) string {
+func smallJRE(t *testing.T, jdk java.JDK) string {
 	t.Helper()
 	home := filepath.Join(t.TempDir(), "jre")
 	link := exec.CommandContext(t.Context(), filepath.Join(jdk.Home, "bin", "jlink"), "--add-modules", "jdk.httpserver", "--output", home)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"loomlab/lab"
+	"loomlab/lab/netns"
 )
 
 // TestMain lets the test binary be the command in the scripts.
@@ -71,7 +71,7 @@ func TestScripts(t *testing.T) {
 		},
 		Condition: func(name string) (bool, error) {
 			if name == "netns" {
-				return lab.NetnsLacks() == "", nil
+				return netns.Lacks() == "", nil
 			}
 			return false, fmt.Errorf("unknown condition %q", name)
 		},

@@ -91,6 +91,15 @@ func (e *Experiment) LoadOf(sut string) *Load {
 	return &e.Load
 }
 
+// SUTNames lists the SUTs in the experiment's order.
+func (e *Experiment) SUTNames() []string {
+	names := make([]string, len(e.SUTs))
+	for i, s := range e.SUTs {
+		names[i] = s.Name
+	}
+	return names
+}
+
 // Rungs are the steps of all ladders of the experiment. Where the SUTs have
 // different ones they are sorted, closed loops first.
 func (e *Experiment) Rungs() []Rung {

@@ -65,6 +65,14 @@ type Machine struct {
 	Env         map[string]string `json:"env"` // variables that change JVMs: JAVA_TOOL_OPTIONS, MALLOC_*, …
 }
 
+// Kinds of SUT, as [Start.Kind] says them.
+const (
+	KindApp     = "app"
+	KindCommand = "command"
+	KindURL     = "url"
+	KindStandin = "standin"
+)
+
 // Start is one SUT process.
 type Start struct {
 	SUT          string            `json:"sut"`

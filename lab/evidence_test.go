@@ -1,0 +1,17 @@
+package lab
+
+import (
+	"testing"
+
+	"loomlab/lab/record"
+)
+
+func TestKnownLimits(t *testing.T) {
+	got := knownLimits(record.Limits{Workers: 200, ClientPool: 7}, map[string]string{"tomcat_max_threads": "unlimited", "tomcat_max_connections": "8192", "client_pool": "5"})
+	if want := (record.Limits{ClientPool: 5, MaxConnections: 8192}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if got := knownLimits(record.Limits{Workers: 37}, nil); got.Workers != 37 {
+		t.Errorf("%+v", got)
+	}
+}

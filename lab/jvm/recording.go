@@ -1,0 +1,159 @@
+package jvm
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"loomlab/clock"
+	"loomlab/lab/phrase"
+	"loomlab/lab/record"
+	"loomlab/lab/tool"
+)
+
+const (
+	recordingName = "loomlab"
+	jfrDepth      = 64 // frames of a stack: what the recorder itself keeps by default
+	jfrPatience   = 2 * time.Minute
+	// socketEvents bounds the socket waits that are read: a server that blocks a
+	// thread for each request has one for each.
+	socketEvents = 100_000
+)
+
+// StartRecording starts the flight recorder with the JDK's own settings "profile".
+func (t Tools) StartRecording(ctx context.Context) error {
+	_, err := t.Ask(ctx, "JFR.start", "name="+recordingName, "settings=profile")
+	return err
+}
+
+// StopRecording stops the recorder, which writes what it has into file.
+func (t Tools) StopRecording(ctx context.Context, file string) error {
+	answer, err := t.Ask(ctx, "JFR.stop", "name="+recordingName, "filename="+jcmdWord(file))
+	if err != nil {
+		return err
+	}
+	if _, missing := os.Stat(file); missing != nil {
+		return fmt.Errorf("the JVM wrote no recording: %s", phrase.Printable(phrase.FirstLine(afterPID(answer))))
+	}
+	return nil
+}
+
+// ReadRecording asks the JDK's own jfr tool what the recording holds, puts what was
+// found inside r.Span into r, and draws the flame graphs beside file.
+func (t Tools) ReadRecording(ctx context.Context, file string, r *record.Recording) error {
+	ctx, cancel := context.WithTimeout(ctx, jfrPatience)
+	defer cancel()
+	var summary bytes.Buffer
+	if err := t.runJFR(ctx, func(out io.Reader) error {
+		_, err := summary.ReadFrom(io.LimitReader(out, 1<<20))
+		return err
+	}, "summary", file); err != nil {
+		return err
+	}
+	r.Events = parseJFRSummary(summary.String())
+	from, to := clock.FromSeconds(r.Span[0]).Wall(), clock.FromSeconds(r.Span[1]).Wall()
+	found := newFindings(from, to)
+	take := func(out io.Reader) error {
+		return eachJFREvent(out, func(e jfrEvent) error { found.add(e); return nil })
+	}
+	if err := t.runJFR(ctx, take, "print", "--json", "--stack-depth", fmt.Sprint(jfrDepth),
+		"--events", "ExecutionSample,ObjectAllocationSample,VirtualThreadPinned,GCPhasePause,JavaThreadStatistics", file); err != nil {
+		return err
+	}
+	sockets := 0
+	capped := func(out io.Reader) error {
+		return eachJFREvent(out, func(e jfrEvent) error {
+			found.add(e)
+			if sockets++; sockets == socketEvents {
+				return errEnough
+			}
+			return nil
+		})
+	}
+	if err := t.runJFR(ctx, capped, "print", "--json", "--stack-depth", "1", "--events", "SocketRead,SocketWrite", file); err != nil {
+		return err
+	}
+	if sockets == socketEvents {
+		r.Unsure = append(r.Unsure, fmt.Sprintf("only the first %d waits for sockets were read", socketEvents))
+	}
+	found.into(r)
+	return found.draw(filepath.Dir(file), r)
+}
+
+// draw writes the flame graphs into dir, and their names into r.
+func (f *findings) draw(dir string, r *record.Recording) error {
+	base := strings.TrimSuffix(r.File, ".jfr")
+	for _, graph := range []struct {
+		flame *flame
+		file  *string
+		name  string
+		title string
+		unit  func(int64) string
+	}{
+		{f.cpu, &r.FlameGraph, base + "-cpu.svg", "CPU", func(n int64) string { return phrase.Count(int(n), "sample") }},
+		{f.allocated, &r.AllocationGraph, base + "-alloc.svg", "allocation", func(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/(1<<20)) }},
+	} {
+		if graph.flame.root.weight == 0 {
+			continue
+		}
+		file, err := os.OpenFile(filepath.Join(dir, graph.name), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+		if err != nil {
+			return err
+		}
+		title := fmt.Sprintf("%s at %d connections, %s: %s", r.SUT, r.Connections, graph.title, graph.unit(graph.flame.root.weight))
+		if err := errors.Join(graph.flame.writeSVG(file, title, graph.unit), file.Close()); err != nil {
+			return err
+		}
+		*graph.file = graph.name
+	}
+	return nil
+}
+
+// jcmdWord quotes a path for the arguments of a diagnostic command.
+func jcmdWord(path string) string {
+	if strings.ContainsAny(path, " ,") {
+		return `"` + path + `"`
+	}
+	return path
+}
+
+// runJFR runs the jfr tool and hands its output to read, which may leave before the end.
+func (t Tools) runJFR(ctx context.Context, read func(io.Reader) error, words ...string) error {
+	running, cancel := context.WithCancel(ctx)
+	defer cancel()
+	cmd := tool.Command(running, t.JFR, append([]string{"-J-XX:+UseSerialGC", "-J-XX:-UsePerfData"}, words...)...)
+	cmd.Env = withoutJavaOptions(os.Environ())
+	var said tool.Opening
+	cmd.Stderr = &said
+	r, w := io.Pipe()
+	cmd.Stdout = w
+	done := make(chan error, 1)
+	go func() {
+		err := read(r)
+		if err != nil {
+			cancel()
+		}
+		_, _ = io.Copy(io.Discard, r) // an end that read had no use for
+		done <- err
+	}()
+	err := tool.Run(cmd)
+	w.Close()
+	if readErr := <-done; readErr != nil {
+		err = readErr
+	}
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return fmt.Errorf("jfr %s did not end within %v", words[0], jfrPatience)
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	}
+	return fmt.Errorf("jfr %s failed: %w: %s", words[0], err, phrase.Printable(phrase.FirstLine(said.String())))
+}
