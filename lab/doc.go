@@ -2,13 +2,16 @@
 // as processes of their own, climbs the ladder, and says of each cell what held it
 // back.
 //
-// The usual steps: [Load] an experiment, or [Parse] one; [NewPlan] with the
+// The usual steps: [NewPlan] for an experiment (of package experiment), with the
 // caller's [Options] and the [Facts] of the machine; [Plan.Preflight] to see what
-// will not fit; [BuildApps] where the plan needs jars; [Run] into a directory of
-// package record, with an [Observer] who is told of everything as it happens.
+// will not fit; [Run] into a directory of package record, with an [Observer] who is
+// told of everything as it happens.
+//
+// What only reads or computes stands in rooms of its own, which do not know this one:
+// experiment files, claims, verdicts and doubts, JDKs and the apps, what a JVM says of
+// itself, guards, network namespaces, PostgreSQL's programs and tables.
 //
 // Limits: the load engine and the downstream are never called here, but started,
-// as the binary that runs ([Guard] stands around each). A claim, a doubt and a
-// verdict are computed from the record alone, so they can be made again later
-// ([Claims]). Nothing is shown here: that is package report's.
+// as the binary that runs, with a guard around each. Nothing is shown here: that is
+// package report's.
 package lab

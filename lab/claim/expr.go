@@ -37,6 +37,7 @@ type FigureCall struct {
 	number float64 // of the rung, as it stands there
 }
 
+// AtStart tells whether the figure is of a SUT's start, which no rung belongs to.
 func (f FigureCall) AtStart() bool { return f.of.AtStart.Name != "" }
 
 // Rung is the step of the SUT's own ladder that the number means.

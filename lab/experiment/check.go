@@ -255,6 +255,7 @@ func (c *checker) sutKind(path string, s *record.SUT) {
 	}
 }
 
+// MentionsInEnv tells whether a value of a SUT's environment has a placeholder.
 func MentionsInEnv(env map[string]string, name string) bool {
 	return Mentions(slices.Collect(maps.Values(env)), name)
 }

@@ -225,6 +225,7 @@ func ConnectionRungs(e *record.Experiment) []int {
 	return rungs
 }
 
+// Ladder lists rungs in words.
 func Ladder(rungs []record.Rung) string {
 	words := make([]string, len(rungs))
 	for i, r := range rungs {

@@ -4,6 +4,7 @@ package guard
 
 import "syscall"
 
+// BecomeSubreaper does nothing: there is no such thing here.
 func BecomeSubreaper() {}
 
 func isSubreaper() bool { return false }

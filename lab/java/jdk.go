@@ -209,6 +209,7 @@ func resolved(path string) string {
 	return filepath.Clean(path)
 }
 
+// IsExecutable tells whether path is a file that somebody may execute.
 func IsExecutable(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0

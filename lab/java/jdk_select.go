@@ -47,6 +47,7 @@ func CompilerFor(found []JDK, run JDK) (JDK, error) {
 	return best, nil
 }
 
+// VersionPattern is a JDK's version as users write it: 21, 21.0.7.
 var VersionPattern = regexp.MustCompile(`^\d+(\.\d+)*$`)
 
 // hasVersion: 21 matches 21, 21.0.7 and 21-ea, but not 210.

@@ -44,6 +44,7 @@ func hashSources(sources fs.FS, concerns func(path string) bool) (string, error)
 	return fmt.Sprintf("%x", sum.Sum(nil)[:6]), err
 }
 
+// CopySources writes sources below dir.
 func CopySources(sources fs.FS, dir string) error {
 	return walkSources(sources, func(path string, content []byte) error {
 		file := filepath.Join(dir, path)

