@@ -3,7 +3,9 @@ package lab
 import (
 	"fmt"
 	"maps"
+	"net"
 	"slices"
+	"strconv"
 	"strings"
 
 	"loomlab/lab/experiment"
@@ -18,7 +20,7 @@ func (p *Plan) exposed(s *PlannedSUT, tier string) bool {
 	if tier == record.TierDownstream && s.Kind != record.KindURL {
 		callers = append(callers, p.launcher(&s.SUT, record.TierSUT))
 	}
-	return slices.ContainsFunc(callers, func(l launcher) bool { return l.Host != own })
+	return slices.ContainsFunc(callers, func(l experiment.Launcher) bool { return l.Host != own })
 }
 
 // shownAddress is the address of a tier as far as it is known before hosts are
@@ -30,9 +32,9 @@ func (p *Plan) shownAddress(s *PlannedSUT, tier string) string {
 	host := p.launcher(&s.SUT, tier).Host
 	h := p.host(host)
 	_, destination := cutLast(h.SSH, "@")
-	switch connected := p.sites[host]; {
-	case connected != nil && connected.address != "":
-		return connected.address
+	switch {
+	case p.Addresses[host] != "":
+		return p.Addresses[host]
 	case h.Address != "":
 		return h.Address
 	case host == "":
@@ -123,3 +125,22 @@ func (p *Plan) Hosts() []string {
 	}
 	return slices.Sorted(maps.Keys(names))
 }
+
+// loopbackAddress is where tiers listen as long as nobody elsewhere needs them.
+const loopbackAddress = "127.0.0.1"
+
+// anyAddress is every address of a machine.
+const anyAddress = "0.0.0.0"
+
+func hostPort(address string, port int) string { return net.JoinHostPort(address, strconv.Itoa(port)) }
+
+// loopback is the address of a port of this machine.
+func loopback(port int) string { return hostPort(loopbackAddress, port) }
+
+// Ports of tiers lie below the range that Linux (from 32768) and macOS (from
+// 49152) give to outgoing connections: thousands of those could take a tier's
+// port between choosing and listening.
+const (
+	firstPort = 20000
+	lastPort  = 32000
+)

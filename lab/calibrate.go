@@ -3,16 +3,10 @@ package lab
 import (
 	"context"
 	"fmt"
-	"os/exec"
 	"slices"
-	"time"
 
-	"loomlab/lab/experiment"
 	"loomlab/lab/record"
 )
-
-// calibrationWindow is how long a rung of the calibration is measured.
-const calibrationWindow = 2 * time.Second
 
 // calibrate measures the engine straight against the downstream at every rung,
 // once a run and before any SUT: the lab's own ceiling, and what it costs by
@@ -23,11 +17,11 @@ func (l *lab) calibrate(ctx context.Context) error {
 	if !l.plan.calibrates() || l.calibrated() || !slices.ContainsFunc(l.plan.SUTs, l.plan.startable) {
 		return nil
 	}
-	plan := *l.plan
-	plan.Experiment.Load = plan.calibrationLoad()
-	f := l.newFork(plan.bare(), 1, func(record.Point) {}) // the series is the SUTs'
+	bare := *l.plan
+	bare.Experiment.Load = bare.calibrationLoad()
+	f := l.newFork(bare.bare(), 1, func(record.Point) {}) // the series is the SUTs'
 	defer f.close()
-	f.plan, f.bare = &plan, true
+	f.plan, f.bare = &bare, true
 	err := f.openNetns()
 	f.watch.on(f.sites())
 	if err == nil {
@@ -41,7 +35,7 @@ func (l *lab) calibrate(ctx context.Context) error {
 	}
 	f.url, f.prober = f.downURL, f.downProber
 	l.run.Calibration = nil // of an earlier part of the run that was cut short
-	for _, connections := range plan.Experiment.Load.Connections {
+	for _, connections := range bare.Experiment.Load.Connections {
 		if !l.plan.fits(connections) {
 			continue
 		}
@@ -55,65 +49,6 @@ func (l *lab) calibrate(ctx context.Context) error {
 		l.run.Calibration = append(l.run.Calibration, cell)
 	}
 	return l.dir.WriteRun(*l.run)
-}
-
-// calibrates tells whether the run begins with a calibration.
-func (p *Plan) calibrates() bool {
-	return p.Experiment.Downstream != nil && slices.ContainsFunc(p.SUTs, func(s PlannedSUT) bool { return s.Downstream != nil }) &&
-		len(p.calibrationLoad().Connections) > 0
-}
-
-// calibrationLoad is our engine in a closed loop at every rung that any SUT has,
-// for a short window.
-func (p *Plan) calibrationLoad() record.Load {
-	l := p.Experiment.Load
-	l.Duration = record.Duration(calibrationLength(time.Duration(l.Duration), p.Experiment.Quick))
-	l.Requests, l.Targets, l.Command, l.Rate, l.Connections = 0, nil, nil, nil, nil
-	for _, rung := range p.Experiment.Rungs() {
-		if rung.Connections > 0 {
-			l.Connections = append(l.Connections, rung.Connections)
-		}
-	}
-	return l
-}
-
-// bare stands in the place of a SUT where there is none. A downstream that is a
-// command may need what the SUTs have.
-func (p *Plan) bare() *PlannedSUT {
-	one := 1.0
-	s := PlannedSUT{Kind: record.KindURL, SUT: record.SUT{Name: record.Calibration, Calls: &one,
-		Path: p.Experiment.Load.Path, Downstream: p.Experiment.Downstream, Netns: p.Experiment.Netns}}
-	for _, other := range p.SUTs {
-		if s.JDKHome == "" {
-			s.JDKHome = other.JDKHome
-		}
-		if s.Apps == "" {
-			s.Apps = other.Apps
-		}
-	}
-	return &s
-}
-
-// startable is false for a command that is certainly not there: whoever mistyped
-// it need not wait for a calibration to learn so.
-func (p *Plan) startable(s PlannedSUT) bool {
-	if len(s.Words) == 0 || p.launcher(&s.SUT, record.TierSUT).Host != "" || experiment.PlaceholderPattern.MatchString(s.Words[0]) {
-		return true
-	}
-	_, err := exec.LookPath(s.Words[0])
-	return err == nil
-}
-
-// calibrationLength is at most calibrationWindow, and no longer than the run's own
-// windows; 0 are windows of a number of requests.
-func calibrationLength(window time.Duration, quick bool) time.Duration {
-	if window == 0 {
-		return calibrationWindow
-	}
-	if quick {
-		return min(window, time.Second)
-	}
-	return min(window, calibrationWindow)
 }
 
 // calibration is the cell of a rung; nil without a good one.

@@ -2,7 +2,6 @@ package lab
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"loomlab/lab/record"
@@ -49,14 +48,6 @@ func (w *window) runGenerators(ctx context.Context, places []launcher, argv []st
 	if w.resultErr = gs.err; gs.err == nil && gs.result == nil && ctx.Err() == nil && w.cell.Status == "ok" {
 		w.fail("the generators gave no result")
 	}
-}
-
-// ofGenerator makes the engine's command line that of generator i of n.
-func ofGenerator(argv []string, i, n int) []string {
-	if n == 1 {
-		return argv
-	}
-	return append(append([]string(nil), argv...), "--part", fmt.Sprintf("%d/%d", i+1, n))
 }
 
 // drive starts the load and waits until it, the SUT or the caller ends it. With

@@ -3,9 +3,7 @@ package lab
 import (
 	"context"
 	"math"
-	"slices"
 
-	"loomlab/lab/experiment"
 	"loomlab/lab/record"
 )
 
@@ -69,39 +67,6 @@ func equalRateOf(measured []figure) float64 {
 		weakest = min(weakest, t.sum/t.n)
 	}
 	return max(1, math.Floor(weakest*equalRateShare))
-}
-
-// WantsEqualRate tells whether the run has windows at equal rate: as the
-// experiment says, else with several forks.
-func (p *Plan) WantsEqualRate() bool {
-	if len(p.SUTs) < 2 || experiment.NoEqualRate(&p.Experiment) != "" {
-		return false
-	}
-	if want := p.Experiment.Load.EqualRate; want != nil {
-		return *want
-	}
-	return p.Experiment.Forks >= 2
-}
-
-// endsAtEqualRate tells whether a turn climbs to the highest rung of a fork that
-// knows the rate.
-func (p *Plan) endsAtEqualRate(t turn) bool {
-	if !p.WantsEqualRate() || t.fork < 2 {
-		return false
-	}
-	top := p.highestFit(t.sut.Name)
-	return slices.ContainsFunc(t.cells, func(k CellKey) bool { return k.Connections == top })
-}
-
-// turnsAgain are those of a single fork: every SUT once more, for that window alone.
-func (p *Plan) turnsAgain() []turn {
-	var turns []turn
-	if p.WantsEqualRate() && p.Experiment.Forks == 1 {
-		for i := range p.SUTs {
-			turns = append(turns, turn{sut: &p.SUTs[i], fork: 1, equalRate: true, again: true})
-		}
-	}
-	return turns
 }
 
 // equalRate measures the open-loop window of a fork.

@@ -49,7 +49,7 @@ func (f *fork) evidence(c record.Cell, account *record.DownstreamStats) verdict.
 			about.CPUs[name] = n
 		}
 	}
-	if n := cpusOf(f.plan.launchers(&f.sut.SUT, record.TierLoad)); n > 0 {
+	if n := cpusOf(f.launchers(record.TierLoad)); n > 0 {
 		about.CPUs[record.TierLoad] = n
 	}
 	return about

@@ -4,11 +4,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"loomlab/lab/netns"
 	"loomlab/lab/phrase"
-	"loomlab/lab/record"
 )
 
 // A cell that this machine cannot hold is skipped from the beginning, with the
@@ -146,25 +144,4 @@ func (p *Plan) highestFit(sut string) int {
 		}
 	}
 	return top
-}
-
-// skipUnfit keeps the cells of a turn of which none fits: no SUT is started for
-// them. It reports whether that was so.
-func (l *lab) skipUnfit(t turn) (bool, error) {
-	fits := func(k CellKey) bool { return len(l.plan.lacks(k)) == 0 }
-	if len(t.cells) == 0 || t.equalRate || slices.ContainsFunc(t.cells, fits) {
-		return false, nil
-	}
-	for _, key := range t.cells {
-		if err := l.keep(unmeasured(job{CellKey: key}, "skipped", l.plan.Unfit(key))); err != nil {
-			return true, err
-		}
-	}
-	return true, nil
-}
-
-// unmeasured is a cell without figures.
-func unmeasured(j job, status, reason string) record.Cell {
-	return record.Cell{SUT: j.SUT, Fork: j.Fork, Connections: j.Connections, Rate: j.Rate, Round: j.Round,
-		Started: time.Now().UTC(), Status: status, Reason: reason}
 }

@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 
-	"loomlab/lab/experiment"
 	"loomlab/lab/jvm"
-	"loomlab/lab/phrase"
 	"loomlab/lab/record"
 	"loomlab/probes"
 )
@@ -18,26 +15,6 @@ import (
 // fork of each SUT that runs on a JVM, the rung is measured once more with a
 // recording. Both windows are of one warm process, one right after the other, so
 // their difference is what the recorder costs.
-
-// applyJFR puts the rung of --jfr into the experiment, after the ladder is settled.
-func (o *Options) applyJFR(e *record.Experiment) error {
-	if o.JFR != nil {
-		e.JFR = *o.JFR
-		rungs := experiment.ConnectionRungs(e)
-		switch {
-		case len(rungs) == 0:
-			return fmt.Errorf("--jfr: %s has no rung of connections to record", e.Name)
-		case e.JFR == 0:
-			e.JFR = slices.Max(rungs)
-		case !slices.Contains(rungs, e.JFR):
-			return fmt.Errorf("--jfr=%d: no rung of the ladder, which has %s", e.JFR, phrase.Ints(rungs))
-		}
-	}
-	if !slices.Contains(experiment.ConnectionRungs(e), e.JFR) {
-		e.JFR = 0 // the experiment's own rung, which --connections or --quick left out
-	}
-	return nil
-}
 
 // recordsAfter tells whether a cell is the one after which the recording is made.
 func (f *fork) recordsAfter(key CellKey) bool {

@@ -127,13 +127,22 @@ func (f *fork) openNetns() (err error) {
 	return err
 }
 
-// launcher is where a tier of this fork runs.
-func (f *fork) launcher(tier string) launcher {
-	l := f.plan.launcher(&f.sut.SUT, tier)
+// launcher is where a tier of this fork runs; of a load in several places the first.
+func (f *fork) launcher(tier string) launcher { return f.launchers(tier)[0] }
+
+// launchers are all the places of a tier.
+func (f *fork) launchers(tier string) []launcher {
+	return f.inNetns(f.lab.hosts.launchers(f.plan.launchers(&f.sut.SUT, tier)))
+}
+
+// inNetns puts places into the network namespace that the fork made, if it did.
+func (f *fork) inNetns(places []launcher) []launcher {
 	if f.sut.Netns != nil {
-		l.Netns = f.netns.Path()
+		for i := range places {
+			places[i].Netns = f.netns.Path()
+		}
 	}
-	return l
+	return places
 }
 
 // sockets is the machine with the sockets of the namespace that the tiers run in.

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"loomlab/lab/experiment"
-	"loomlab/lab/guard"
 	"loomlab/lab/record"
 	"loomlab/probes"
 )
@@ -31,7 +30,7 @@ func (f *fork) sites() []*site {
 		if tier == record.TierDownstream && f.sut.Downstream == nil {
 			continue
 		}
-		for _, l := range f.plan.launchers(&f.sut.SUT, tier) {
+		for _, l := range f.launchers(tier) {
 			if l.site != nil && !slices.Contains(all, l.site) {
 				all = append(all, l.site)
 			}
@@ -45,7 +44,7 @@ func (f *fork) listen(ctx context.Context, tier string) (listen, reach string, p
 	s := f.site(tier)
 	address := loopbackAddress
 	if f.plan.exposed(f.sut, tier) {
-		if address, err = f.plan.addressOf(s, f.sites()); err != nil {
+		if address, err = f.addressOf(s, f.sites()); err != nil {
 			return "", "", 0, err
 		}
 	}
@@ -63,7 +62,7 @@ func (f *fork) listen(ctx context.Context, tier string) (listen, reach string, p
 }
 
 // addressOf is where tiers on a site, or here, are reached from other machines.
-func (p *Plan) addressOf(s *site, others []*site) (string, error) {
+func (f *fork) addressOf(s *site, others []*site) (string, error) {
 	if s != nil {
 		if s.address == "" {
 			//lint:ignore ST1005 it ends with the key as it stands in the file
@@ -71,7 +70,7 @@ func (p *Plan) addressOf(s *site, others []*site) (string, error) {
 		}
 		return s.address, nil
 	}
-	if own := p.Experiment.Hosts[experiment.LocalHost].Address; own != "" {
+	if own := f.plan.Experiment.Hosts[experiment.LocalHost].Address; own != "" {
 		return own, nil
 	}
 	for _, other := range others {
@@ -179,7 +178,7 @@ func (f *fork) paths(ctx context.Context) error {
 	if f.plan.away(&f.sut.SUT) == "" || f.lab == nil {
 		return nil
 	}
-	for _, l := range f.plan.launchers(&f.sut.SUT, record.TierLoad) {
+	for _, l := range f.launchers(record.TierLoad) {
 		if err := f.path(ctx, record.TierLoad, l.site, record.TierSUT, f.url); err != nil {
 			return err
 		}
@@ -247,65 +246,6 @@ func (s *site) onThisClock(line []byte) []byte {
 		return moved
 	}
 	return line
-}
-
-// Connect connects to the hosts of the plan, and puts there what its tiers need. It
-// is to be called once the apps are built. What it opens [Plan.Disconnect] closes,
-// also after an error. progress gets a line for each thing that takes its time.
-func (p *Plan) Connect(ctx context.Context, progress func(string)) error {
-	guard.BecomeSubreaper()
-	p.sites = map[string]*site{}
-	for _, name := range p.Hosts() {
-		s, err := connect(ctx, name, p.host(name), progress)
-		if err != nil {
-			return err
-		}
-		p.sites[name] = s
-	}
-	for i := range p.SUTs {
-		if err := p.furnish(ctx, &p.SUTs[i], progress); err != nil {
-			return fmt.Errorf("%s: %w", p.SUTs[i].Name, err)
-		}
-	}
-	return nil
-}
-
-// furnish puts a SUT's jars where its tiers run, and finds JDKs there.
-func (p *Plan) furnish(ctx context.Context, s *PlannedSUT, progress func(string)) error {
-	words := map[string][]string{record.TierLoad: s.LoadCommand, record.TierSUT: s.Words}
-	if s.Downstream != nil {
-		words[record.TierDownstream] = s.Downstream.Command
-	}
-	for _, tier := range []string{record.TierSUT, record.TierDownstream, record.TierLoad} {
-		for _, l := range p.launchers(&s.SUT, tier) {
-			if l.site == nil {
-				continue
-			}
-			if most, limit := p.mostDescriptors(s, tier), l.site.facts.FDLimit; limit > 0 && int64(most) > limit {
-				progress(fmt.Sprintf("note: a process may open %d descriptors on %s, and the %s takes up to %d; raise the limit of the login there (ulimit -Hn)", limit, l.site.name, tier, most))
-			}
-			if experiment.Mentions(words[tier], "apps") || tier == record.TierSUT && experiment.MentionsInEnv(s.Env, "apps") {
-				if _, err := l.site.copyFolder(ctx, s.Apps, progress); err != nil {
-					return err
-				}
-			}
-			if experiment.Mentions(words[tier], "jdk") || tier == record.TierSUT && experiment.MentionsInEnv(s.Env, "jdk") {
-				if _, err := l.site.jdk(ctx, s.JDK); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// Disconnect ends the probes on other machines, and with them every tier there.
-func (p *Plan) Disconnect() {
-	for _, s := range p.sites {
-		s.close()
-		s.forget()
-	}
-	p.sites = nil
 }
 
 // placeholders are what a tier on the site has in the place of this machine's

@@ -270,25 +270,5 @@ func newGenerators(places []launcher, each func(record.LoadEvent)) *generators {
 // generators are the places of the load on a rung, one generator each; no more
 // than it has connections.
 func (f *fork) generators(r record.Rung) []launcher {
-	places := f.plan.generators(&f.sut.SUT, r)
-	for i := range places {
-		if f.sut.Netns != nil {
-			places[i].Netns = f.netns.Path()
-		}
-	}
-	return places
-}
-
-// generators are the places of the load around a SUT that a rung needs.
-func (p *Plan) generators(s *record.SUT, r record.Rung) []launcher {
-	places := p.launchers(s, record.TierLoad)
-	return slices.Clone(places[:min(len(places), mostConnections(r))])
-}
-
-// checkGenerators says why the load of a SUT cannot be divided over its places.
-func (p *Plan) checkGenerators(s *PlannedSUT) error {
-	if n := len(p.launchers(&s.SUT, record.TierLoad)); n > 1 && s.LoadCommand != nil {
-		return fmt.Errorf("%s: its load is a command of its own (%s), which cannot be divided over %d places; want one place", s.Name, s.LoadCommand[0], n)
-	}
-	return nil
+	return f.inNetns(f.lab.hosts.launchers(f.plan.generators(&f.sut.SUT, r)))
 }

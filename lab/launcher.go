@@ -9,42 +9,21 @@ import (
 	"loomlab/lab/record"
 )
 
-// launcher is where a tier of a run goes, with the way there.
-type launcher struct {
-	experiment.Launcher
-	site *site // the connection to its host; nil: here, or before there is one
-}
-
-// guarded is the command line that starts argv behind a guard of self, which
-// gets the options besides.
-func (l launcher) guarded(self, grace string, argv []string, options ...string) []string {
-	line := append([]string{self, "guard", "--grace", grace}, options...)
-	if l.CPUs != "" {
-		line = append(line, "--cpus", l.CPUs)
-	}
-	if l.Netns != "" {
-		line = append(line, "--netns", l.Netns)
-	}
-	return append(append(line, "--"), argv...)
-}
-
 // launcher is where a tier of the plan runs around a SUT: as the SUT says, else
 // the experiment. Of a load in several places it is the first.
-func (p *Plan) launcher(s *record.SUT, tier string) launcher { return p.launchers(s, tier)[0] }
+func (p *Plan) launcher(s *record.SUT, tier string) experiment.Launcher {
+	return p.launchers(s, tier)[0]
+}
 
 // launchers are all the places of a tier; at least one. Only the load has several.
-func (p *Plan) launchers(s *record.SUT, tier string) []launcher {
+func (p *Plan) launchers(s *record.SUT, tier string) []experiment.Launcher {
 	text, own := s.Place[tier]
 	if !own {
 		text = p.Experiment.Place[tier]
 	}
-	parsed, err := experiment.ParseLaunchers(text, p.Experiment.Hosts)
+	places, err := experiment.ParseLaunchers(text, p.Experiment.Hosts)
 	if err != nil {
-		return []launcher{{}} // no place: here. Wrong ones did not pass the checks.
-	}
-	places := make([]launcher, len(parsed))
-	for i, l := range parsed {
-		places[i] = launcher{Launcher: l, site: p.sites[l.Host]}
+		return []experiment.Launcher{{}} // no place: here. Wrong ones did not pass the checks.
 	}
 	return places
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -59,23 +58,3 @@ func parseGuard(args []string) (argv []string, o guard.Options) {
 	_ = flags.Parse(args) // it panics
 	return flags.Args(), o
 }
-
-// golden compares got with the file in testdata, and rewrites it with -update.
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", file)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("differs from %s (run with -update after reading it):\n%s", path, got)
-	}
-}
-
-var update = flag.Bool("update", false, "rewrite golden files")

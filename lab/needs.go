@@ -263,3 +263,17 @@ func (n Needs) Short() []string {
 	fds := max(n.LoadFDs, n.SUTFDs, n.DownstreamFDs)
 	return append(parts, fmt.Sprintf("%.1f GiB", float64(n.MemoryBytes)/(1<<30)), fmt.Sprintf("%d descriptors", fds))
 }
+
+// generators are the places of the load around a SUT that a rung needs.
+func (p *Plan) generators(s *record.SUT, r record.Rung) []experiment.Launcher {
+	places := p.launchers(s, record.TierLoad)
+	return slices.Clone(places[:min(len(places), mostConnections(r))])
+}
+
+// checkGenerators says why the load of a SUT cannot be divided over its places.
+func (p *Plan) checkGenerators(s *PlannedSUT) error {
+	if n := len(p.launchers(&s.SUT, record.TierLoad)); n > 1 && s.LoadCommand != nil {
+		return fmt.Errorf("%s: its load is a command of its own (%s), which cannot be divided over %d places; want one place", s.Name, s.LoadCommand[0], n)
+	}
+	return nil
+}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"loomlab/lab/experiment"
+	"loomlab/lab/phrase"
 	"loomlab/lab/record"
 )
 
@@ -230,4 +231,24 @@ func set[T any](to *T, from *T) {
 	if from != nil {
 		*to = *from
 	}
+}
+
+// applyJFR puts the rung of --jfr into the experiment, after the ladder is settled.
+func (o *Options) applyJFR(e *record.Experiment) error {
+	if o.JFR != nil {
+		e.JFR = *o.JFR
+		rungs := experiment.ConnectionRungs(e)
+		switch {
+		case len(rungs) == 0:
+			return fmt.Errorf("--jfr: %s has no rung of connections to record", e.Name)
+		case e.JFR == 0:
+			e.JFR = slices.Max(rungs)
+		case !slices.Contains(rungs, e.JFR):
+			return fmt.Errorf("--jfr=%d: no rung of the ladder, which has %s", e.JFR, phrase.Ints(rungs))
+		}
+	}
+	if !slices.Contains(experiment.ConnectionRungs(e), e.JFR) {
+		e.JFR = 0 // the experiment's own rung, which --connections or --quick left out
+	}
+	return nil
 }

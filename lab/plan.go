@@ -60,7 +60,9 @@ type Plan struct {
 	Needs    Needs
 	Estimate Estimate
 
-	sites map[string]*site // the machines of Hosts once they are connected, by their names
+	// Addresses are those at which the machines of Hosts are reached, by their names,
+	// once they are connected.
+	Addresses map[string]string
 }
 
 // PlannedSUT is a SUT with its command line.

@@ -2,6 +2,9 @@ package lab
 
 import (
 	"errors"
+	"flag"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -395,5 +398,25 @@ func TestHeadersAndFanout(t *testing.T) {
 		if _, err := experiment.Parse("a.yaml", []byte(strings.Replace(file, "X-B: b", bad, 1))); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", bad, err)
 		}
+	}
+}
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+// golden compares got with the file in testdata, and rewrites it with -update.
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", file)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("differs from %s (run with -update after reading it):\n%s", path, got)
 	}
 }

@@ -19,25 +19,6 @@ import (
 	"loomlab/probes"
 )
 
-// Ports of tiers lie below the range that Linux (from 32768) and macOS (from
-// 49152) give to outgoing connections: thousands of those could take a tier's
-// port between choosing and listening.
-const (
-	firstPort = 20000
-	lastPort  = 32000
-)
-
-// loopbackAddress is where tiers listen as long as nobody elsewhere needs them.
-const loopbackAddress = "127.0.0.1"
-
-// loopback is the address of a port of this machine.
-func loopback(port int) string { return hostPort(loopbackAddress, port) }
-
-func hostPort(address string, port int) string { return net.JoinHostPort(address, strconv.Itoa(port)) }
-
-// anyAddress is every address of a machine.
-const anyAddress = "0.0.0.0"
-
 // freePort returns a loopback port that nobody listens on now.
 func freePort() (int, error) { return freePortOn(loopbackAddress) }
 

@@ -11,6 +11,13 @@ import (
 	"loomlab/lab/record"
 )
 
+// postgresUser owns the lab's own database; postgresDatabase is the one that
+// initdb makes.
+const (
+	postgresUser     = "loomlab"
+	postgresDatabase = "postgres"
+)
+
 // UsesPostgres tells whether s, as it is planned, is told of the database; a
 // stand-in is not.
 func (s *PlannedSUT) UsesPostgres() bool {

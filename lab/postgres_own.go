@@ -23,20 +23,20 @@ const psqlLimit = 5 * time.Minute
 // PrepareOwn checks that the user's database answers, and makes the lab's schema
 // there unless it is there already. Nothing of the user's is changed, and nothing
 // is dropped; tell hears what was made.
-func (p *PlannedPostgres) PrepareOwn(ctx context.Context, tell func(string)) error {
-	version, err := p.psql(ctx, "SHOW server_version")
+func PrepareOwn(ctx context.Context, p *PlannedPostgres, tell func(string)) error {
+	version, err := psql(ctx, p, "SHOW server_version")
 	if err != nil {
 		return err
 	}
 	p.Version = version
-	mark, err := p.psql(ctx, "SELECT coalesce(obj_description(oid, 'pg_namespace'), '') || '.' FROM pg_namespace WHERE nspname = '"+postgres.Schema+"'")
+	mark, err := psql(ctx, p, "SELECT coalesce(obj_description(oid, 'pg_namespace'), '') || '.' FROM pg_namespace WHERE nspname = '"+postgres.Schema+"'")
 	if err != nil {
 		return err
 	}
 	want := fmt.Sprintf("%d %d", p.Users, p.Orders)
 	if mark == "" {
 		statements := append([]string{"BEGIN"}, postgres.SeedStatements(p.Users, p.Orders)...)
-		if _, err := p.psql(ctx, append(statements, "COMMIT", postgres.TidyStatement)...); err != nil {
+		if _, err := psql(ctx, p, append(statements, "COMMIT", postgres.TidyStatement)...); err != nil {
 			return err
 		}
 		tell(fmt.Sprintf("made the schema %s with %d users and %d orders in %s; it stays there: DROP SCHEMA %s CASCADE removes it", postgres.Schema, p.Users, p.Orders, p.DSN, postgres.Schema))
@@ -45,7 +45,7 @@ func (p *PlannedPostgres) PrepareOwn(ctx context.Context, tell func(string)) err
 	if mark != postgres.Mark+"." {
 		return fmt.Errorf("--postgres %s: it has a schema %s that the lab did not make; name another database", p.DSN, postgres.Schema)
 	}
-	if rows, err := p.psql(ctx, postgres.CountStatement); err != nil || rows != want {
+	if rows, err := psql(ctx, p, postgres.CountStatement); err != nil || rows != want {
 		if err != nil {
 			rows = err.Error()
 		}
@@ -56,7 +56,7 @@ func (p *PlannedPostgres) PrepareOwn(ctx context.Context, tell func(string)) err
 }
 
 // psql runs statements and returns the trimmed answer of the last.
-func (p *PlannedPostgres) psql(ctx context.Context, statements ...string) (string, error) {
+func psql(ctx context.Context, p *PlannedPostgres, statements ...string) (string, error) {
 	program, err := exec.LookPath("psql")
 	if err != nil {
 		return "", fmt.Errorf("--postgres %s: the lab fills your database with psql, and there is none on the PATH; install PostgreSQL's client", p.DSN)

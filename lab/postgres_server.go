@@ -31,13 +31,6 @@ type database struct {
 	gauge *busyGauge
 }
 
-// postgresUser owns the lab's own database; postgresDatabase is the one that
-// initdb makes.
-const (
-	postgresUser     = "loomlab"
-	postgresDatabase = "postgres"
-)
-
 // postgresStart bounds each step of a start: initdb, seeding, and until it answers.
 const postgresStart = time.Minute
 

@@ -156,36 +156,36 @@ func testOwnDatabase(t *testing.T, db *database, tree *probes.Tree) {
 	own := &PlannedPostgres{Postgres: record.Postgres{Users: 100, Orders: 1000}, DSN: &db.dsn}
 	var told []string
 	tell := func(line string) { told = append(told, line) }
-	if err := own.PrepareOwn(t.Context(), tell); err != nil || own.Version != postgres.Version {
+	if err := PrepareOwn(t.Context(), own, tell); err != nil || own.Version != postgres.Version {
 		t.Fatalf("%v, version %q", err, own.Version)
 	}
 	if len(told) != 1 || !strings.Contains(told[0], "an earlier run made") || strings.Contains(told[0], db.dsn.Password) {
 		t.Errorf("told %q", told)
 	}
-	answer, err := own.psql(t.Context(), "SET search_path TO loomlab", "SELECT count(*) || ' ' || count(DISTINCT user_id) || ' ' || min(amount) || ' ' || count(DISTINCT status) FROM orders JOIN users ON users.id = user_id")
+	answer, err := psql(t.Context(), own, "SET search_path TO loomlab", "SELECT count(*) || ' ' || count(DISTINCT user_id) || ' ' || min(amount) || ' ' || count(DISTINCT status) FROM orders JOIN users ON users.id = user_id")
 	if err != nil || answer != "1000 100 0.38 4" {
 		t.Errorf("the tables: %q, %v", answer, err)
 	}
 	other := *own
 	other.Orders = 2000
-	if err := other.PrepareOwn(t.Context(), tell); err == nil || !strings.Contains(err.Error(), "100 1000, not 100 2000") {
+	if err := PrepareOwn(t.Context(), &other, tell); err == nil || !strings.Contains(err.Error(), "100 1000, not 100 2000") {
 		t.Errorf("another experiment's tables: %v", err)
 	}
 	// A database without the schema, and one with a schema of that name that is not ours.
-	if _, err := own.psql(t.Context(), "CREATE DATABASE fresh"); err != nil {
+	if _, err := psql(t.Context(), own, "CREATE DATABASE fresh"); err != nil {
 		t.Fatal(err)
 	}
 	fresh := db.dsn
 	fresh.Database = "fresh"
 	other.DSN = &fresh
 	told = nil
-	if err := other.PrepareOwn(t.Context(), tell); err != nil || len(told) != 1 || !strings.Contains(told[0], "made the schema loomlab with 100 users and 2000 orders") {
+	if err := PrepareOwn(t.Context(), &other, tell); err != nil || len(told) != 1 || !strings.Contains(told[0], "made the schema loomlab with 100 users and 2000 orders") {
 		t.Errorf("a fresh database: %v, told %q", err, told)
 	}
-	if _, err := other.psql(t.Context(), "COMMENT ON SCHEMA loomlab IS 'mine'"); err != nil {
+	if _, err := psql(t.Context(), &other, "COMMENT ON SCHEMA loomlab IS 'mine'"); err != nil {
 		t.Fatal(err)
 	}
-	if err := other.PrepareOwn(t.Context(), tell); err == nil || !strings.Contains(err.Error(), "that the lab did not make") {
+	if err := PrepareOwn(t.Context(), &other, tell); err == nil || !strings.Contains(err.Error(), "that the lab did not make") {
 		t.Errorf("somebody else's schema: %v", err)
 	}
 	wrong := db.dsn
@@ -195,7 +195,7 @@ func testOwnDatabase(t *testing.T, db *database, tree *probes.Tree) {
 		"Connection refused":             {User: "a", Host: "127.0.0.1", Port: 1, Database: "b"},
 	} {
 		broken := &PlannedPostgres{DSN: &dsn}
-		if err := broken.PrepareOwn(t.Context(), tell); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), "wrong-one") {
+		if err := PrepareOwn(t.Context(), broken, tell); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), "wrong-one") {
 			t.Errorf("%v, want one line with %s", err, want)
 		}
 	}
@@ -206,7 +206,7 @@ func testOwnDatabase(t *testing.T, db *database, tree *probes.Tree) {
 func testBusy(t *testing.T, own *PlannedPostgres, tree *probes.Tree) {
 	gauge := newBusyGauge(probes.NewFS("/"), tree)
 	defer gauge.stop()
-	if _, err := own.psql(t.Context(), "SELECT pg_sleep(2.5)"); err != nil {
+	if _, err := psql(t.Context(), own, "SELECT pg_sleep(2.5)"); err != nil {
 		t.Fatal(err)
 	}
 	if d := gauge.between(0, 1e12); d == nil || d.BusyMax != 1 || d.Connections != 1 {

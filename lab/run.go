@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"loomlab/lab/claim"
-	"loomlab/lab/experiment"
 	"loomlab/lab/guard"
 	"loomlab/lab/phrase"
 	"loomlab/lab/record"
@@ -28,29 +27,29 @@ type Observer interface {
 	Point(record.Point)  // a second of a tier; from other goroutines than the rest, and it must not wait
 }
 
-// Run executes plan into dir and returns the finished record. Every cell is on
+// Run executes plan into dir, on hosts where tiers are placed there, and returns the finished record. Every cell is on
 // disk before the next one starts. When ctx is cancelled, the load is stopped,
 // the cell in the making is kept as interrupted, every child is ended, and the
 // record says so; the error is then the cause of ctx. Other errors mean that
 // the run could not be recorded.
-func Run(ctx context.Context, plan *Plan, dir *record.Dir, run record.Run, observer Observer) (*record.Run, error) {
+func Run(ctx context.Context, plan *Plan, hosts *Hosts, dir *record.Dir, run record.Run, observer Observer) (*record.Run, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("cannot find this program's own file, which the tiers are started from: %w", err)
 	}
 	guard.BecomeSubreaper()
-	l := &lab{self: self, plan: plan, dir: dir, run: &run, observer: observer, logs: logs{open: dir.Log}}
+	l := &lab{self: self, plan: plan, hosts: hosts, dir: dir, run: &run, observer: observer, logs: logs{open: dir.Log}}
 	defer l.logs.close()
 	defer func() { l.postgres.remove() }()
 	l.takeUp(plan.Before)
 	run.Status, run.Finished = "running", nil
-	run.Doubts, run.Hosts = verdict.RunDoubts(plan.Experiment), plan.hostRuns()
+	run.Doubts, run.Hosts = verdict.RunDoubts(plan.Experiment), hosts.record(plan)
 	if err := dir.WriteRun(run); err != nil {
 		return nil, err
 	}
 	err = errors.Join(l.calibrate(ctx), l.forks(ctx))
 	l.failed = l.failed || err != nil
-	l.run.Status, l.run.Hosts = l.status(ctx), plan.hostRuns()
+	l.run.Status, l.run.Hosts = l.status(ctx), hosts.record(plan)
 	finished := time.Now().UTC()
 	l.run.Finished = &finished
 	err = errors.Join(err, l.judgeClaims(), dir.WriteRun(*l.run))
@@ -64,6 +63,7 @@ func Run(ctx context.Context, plan *Plan, dir *record.Dir, run record.Run, obser
 type lab struct {
 	self     string // this program, which the tiers are started from
 	plan     *Plan
+	hosts    *Hosts
 	dir      *record.Dir
 	run      *record.Run
 	observer Observer
@@ -189,38 +189,6 @@ func (j job) where() string {
 	return fmt.Sprintf("at %d connections", j.Connections)
 }
 
-// turn is one fork of one SUT with its cells.
-type turn struct {
-	sut       *PlannedSUT
-	fork      int
-	cells     []CellKey
-	equalRate bool // ends with a window at equal rate
-	again     bool // a second process of a fork, for that window alone
-	resumed   bool // of a fork whose first cells an earlier process has measured
-}
-
-// turns groups the planned cells by the SUT process that they share.
-func (p *Plan) turns() []turn {
-	var turns []turn
-	for _, key := range p.Cells {
-		if n := len(turns); n > 0 && p.sameProcess(turns[n-1].cells[0], key) {
-			turns[n-1].cells = append(turns[n-1].cells, key)
-			continue
-		}
-		at := slices.IndexFunc(p.SUTs, func(s PlannedSUT) bool { return s.Name == key.SUT })
-		turns = append(turns, turn{sut: &p.SUTs[at], fork: key.Fork, cells: []CellKey{key}})
-	}
-	for i := range turns {
-		turns[i].equalRate = p.endsAtEqualRate(turns[i])
-	}
-	return turns
-}
-
-// sameProcess tells whether two cells are windows of one SUT process.
-func (p *Plan) sameProcess(a, b CellKey) bool {
-	return a.SUT == b.SUT && a.Fork == b.Fork && (p.Experiment.Isolate != experiment.IsolateRung || a.Rung() == b.Rung())
-}
-
 // judgeClaims says what the run, as far as it came, says of the author's claims.
 func (l *lab) judgeClaims() error {
 	saved, err := record.Open(l.dir.Path())
@@ -230,14 +198,6 @@ func (l *lab) judgeClaims() error {
 	saved.Run = *l.run
 	l.run.Claims = claim.Decide(saved)
 	return nil
-}
-
-// onlyRung is the rung that the process of a turn is for, where each has its own; else 0.
-func (p *Plan) onlyRung(t turn) int {
-	if p.Experiment.Isolate != experiment.IsolateRung || len(t.cells) == 0 {
-		return 0
-	}
-	return t.cells[0].Connections
 }
 
 // keep puts a cell on disk and shows it.
@@ -294,4 +254,25 @@ func (l *lab) log(tier string) io.Writer {
 		l.observer.Warn(fmt.Sprintf("the output of %s is not kept: %v", tier, err))
 	}
 	return w
+}
+
+// skipUnfit keeps the cells of a turn of which none fits: no SUT is started for
+// them. It reports whether that was so.
+func (l *lab) skipUnfit(t turn) (bool, error) {
+	fits := func(k CellKey) bool { return len(l.plan.lacks(k)) == 0 }
+	if len(t.cells) == 0 || t.equalRate || slices.ContainsFunc(t.cells, fits) {
+		return false, nil
+	}
+	for _, key := range t.cells {
+		if err := l.keep(unmeasured(job{CellKey: key}, "skipped", l.plan.Unfit(key))); err != nil {
+			return true, err
+		}
+	}
+	return true, nil
+}
+
+// unmeasured is a cell without figures.
+func unmeasured(j job, status, reason string) record.Cell {
+	return record.Cell{SUT: j.SUT, Fork: j.Fork, Connections: j.Connections, Rate: j.Rate, Round: j.Round,
+		Started: time.Now().UTC(), Status: status, Reason: reason}
 }

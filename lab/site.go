@@ -339,17 +339,6 @@ func (s *site) jdk(ctx context.Context, spec string) (string, error) {
 	return a.Home, nil
 }
 
-// hostRuns are the plan's other machines as the record keeps them.
-func (p *Plan) hostRuns() []record.HostRun {
-	var all []record.HostRun
-	for _, name := range p.Hosts() {
-		if s := p.sites[name]; s != nil {
-			all = append(all, s.record())
-		}
-	}
-	return all
-}
-
 // record is what a run's record keeps of the site.
 func (s *site) record() record.HostRun {
 	h := record.HostRun{Name: s.name, Address: s.address, Machine: s.facts.Machine, Clock: s.clock.record()}

@@ -29,16 +29,6 @@ const (
 	renewedShare   = 0.01   // seconds in which more connections were renewed are ignored (METHOD rule 5)
 )
 
-// warmest is the longest warm-up of a rung. The first of a fork has the whole
-// maximum, for nearly everything is compiled there; later ones have half of it,
-// so that a rung that never gets steady costs no more than its doubt.
-func warmest(w record.Warmup, first bool) time.Duration {
-	if first || w.Count > 0 {
-		return time.Duration(w.Max)
-	}
-	return max(time.Duration(w.Min), time.Duration(w.Max)/2)
-}
-
 // second is what the detector sees of one second of warm-up.
 type second struct {
 	Requests float64

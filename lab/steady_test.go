@@ -68,12 +68,12 @@ func repeat(s second, n int) []second {
 func TestWarmthTook(t *testing.T) {
 	w := warmth{max: time.Minute}
 	for i, s := range []second{
-		{Requests: 100, CPUS: 1, JITS: ptr(0.9), Compiles: ptr(300.0), Renewed: 1}, // counts as work, not as a steady second
+		{Requests: 100, CPUS: 1, JITS: new(0.9), Compiles: new(300.0), Renewed: 1}, // counts as work, not as a steady second
 		{Requests: 5000, CPUS: math.NaN()},
-		{Requests: 1000, CPUS: 1, JITS: ptr(0.5), Compiles: ptr(100.0)},
-		{Requests: 1000, CPUS: 1, JITS: ptr(0.3), Compiles: ptr(50.0)},
+		{Requests: 1000, CPUS: 1, JITS: new(0.5), Compiles: new(100.0)},
+		{Requests: 1000, CPUS: 1, JITS: new(0.3), Compiles: new(50.0)},
 		{Requests: 1000, CPUS: 1},
-		{Requests: 2000, CPUS: 0.5, JITS: ptr(0.1), Compiles: ptr(1.0)},
+		{Requests: 2000, CPUS: 0.5, JITS: new(0.1), Compiles: new(1.0)},
 		{Requests: 2000, CPUS: 0.5},
 		{Requests: 2000, CPUS: 0.5},
 	} {

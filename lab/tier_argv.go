@@ -192,3 +192,11 @@ func (p *Plan) self() string {
 	}
 	return p.Facts.Self
 }
+
+// ofGenerator makes the engine's command line that of generator i of n.
+func ofGenerator(argv []string, i, n int) []string {
+	if n == 1 {
+		return argv
+	}
+	return append(append([]string(nil), argv...), "--part", fmt.Sprintf("%d/%d", i+1, n))
+}

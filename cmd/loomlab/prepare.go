@@ -88,24 +88,24 @@ func haveMaven() bool {
 
 // prepare gets what the plan runs beside what is there: PostgreSQL, the apps, and
 // connections to other machines, which are the caller's to close.
-func prepare(ctx context.Context, plan *lab.Plan, jdks []java.JDK, progress io.Writer, stopped *signals) error {
-	err := preparePostgres(ctx, plan, jdks, progress)
+func prepare(ctx context.Context, plan *lab.Plan, jdks []java.JDK, progress io.Writer, stopped *signals) (hosts *lab.Hosts, err error) {
+	err = preparePostgres(ctx, plan, jdks, progress)
 	if err == nil {
 		err = prepareApps(ctx, plan, jdks, progress)
 	}
 	if err == nil {
-		err = plan.Connect(ctx, func(line string) { fmt.Fprintln(progress, line) })
+		hosts, err = lab.Connect(ctx, plan, func(line string) { fmt.Fprintln(progress, line) })
 	}
 	if err == nil {
 		for _, line := range plan.Exposure() {
 			fmt.Fprintf(progress, "note: %s\n", line)
 		}
-		return nil
+		return hosts, nil
 	}
 	if status := stopped.status(); status != 0 {
-		return &statusError{code: status}
+		return nil, &statusError{code: status}
 	}
-	return usagef("%w", err)
+	return nil, usagef("%w", err)
 }
 
 // prepareApps builds the jars that the plan's apps need, or finds them built.

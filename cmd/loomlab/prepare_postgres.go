@@ -21,7 +21,7 @@ func preparePostgres(ctx context.Context, plan *lab.Plan, jdks []java.JDK, progr
 	}
 	tell := func(line string) { fmt.Fprintln(progress, line) }
 	if pg.DSN != nil {
-		return pg.PrepareOwn(ctx, tell) // asked for by name: never without it
+		return lab.PrepareOwn(ctx, pg, tell) // asked for by name: never without it
 	}
 	home, err := postgresPrograms(ctx, jdks, tell)
 	if err == nil {

@@ -53,10 +53,11 @@ func resumeRun(c *cli.Context) error {
 	}
 	ctx, stopped := signalContext(c.Context)
 	defer stopped.stop()
-	defer plan.Disconnect()
-	if err := prepare(ctx, plan, jdks, c.App.ErrWriter, stopped); err != nil {
+	hosts, err := prepare(ctx, plan, jdks, c.App.ErrWriter, stopped)
+	if err != nil {
 		return err
 	}
+	defer hosts.Disconnect()
 	if differences := plan.Differences(saved, version, machine()); len(differences) > 0 {
 		return usagef("%s cannot be resumed, for its cells would not be comparable: %s", saved.Path, strings.Join(differences, "; "))
 	}
@@ -70,7 +71,7 @@ func resumeRun(c *cli.Context) error {
 	}
 	run.Resumed = append(run.Resumed, record.Resumption{At: time.Now().UTC(), Args: os.Args})
 	fmt.Fprintf(c.App.ErrWriter, "resuming %s: %d of %d cells are there\n", dir.ID(), plan.Kept(), len(plan.Cells))
-	return conduct(ctx, c, plan, dir, run, stopped)
+	return conduct(ctx, c, plan, hosts, dir, run, stopped)
 }
 
 // resumePlan plans the rest of a run for this machine.

@@ -132,10 +132,11 @@ func runExperiment(c *cli.Context) error {
 	}
 	ctx, stopped := signalContext(c.Context)
 	defer stopped.stop()
-	defer plan.Disconnect()
-	if err := prepare(ctx, plan, jdks, c.App.ErrWriter, stopped); err != nil {
+	hosts, err := prepare(ctx, plan, jdks, c.App.ErrWriter, stopped)
+	if err != nil {
 		return err
 	}
+	defer hosts.Disconnect()
 	started := time.Now().UTC()
 	dir, err := record.Create(c.String("out"), plan.Experiment.Name, started)
 	if err != nil {
@@ -145,17 +146,17 @@ func runExperiment(c *cli.Context) error {
 		Schema: record.Schema, ID: dir.ID(), Version: version, Args: os.Args, Experiment: plan.Experiment,
 		Standins: plan.Standins, Note: plan.Note, Machine: host, Started: started, Order: plan.ForkOrders(),
 	}
-	return conduct(ctx, c, plan, dir, run, stopped)
+	return conduct(ctx, c, plan, hosts, dir, run, stopped)
 }
 
 // conduct runs the plan into dir, which it closes, and shows what came of it.
-func conduct(ctx context.Context, c *cli.Context, plan *lab.Plan, dir *record.Dir, run record.Run, stopped *signals) error {
+func conduct(ctx context.Context, c *cli.Context, plan *lab.Plan, hosts *lab.Hosts, dir *record.Dir, run record.Run, stopped *signals) error {
 	defer dir.Close()
 	tty, width := report.Terminal(c.App.ErrWriter)
 	view := report.NewLive(c.App.ErrWriter, tty && !c.Bool("quiet"), width, plan.Experiment)
 	view.Before(run.Starts, plan.Before)
 	view.Expect(len(plan.Cells), (plan.Estimate.Min+plan.Estimate.Max)/2)
-	_, runErr := lab.Run(ctx, plan, dir, run, view)
+	_, runErr := lab.Run(ctx, plan, hosts, dir, run, view)
 	view.Done()
 	closeErr := dir.Close()
 
