@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"loomlab/lab/plan"
 	"loomlab/lab/record"
 )
 
@@ -14,12 +15,12 @@ import (
 // it runs. Without a downstream there is nothing to calibrate against, and a
 // calibration that fails stops no run.
 func (l *lab) calibrate(ctx context.Context) error {
-	if !l.plan.calibrates() || l.calibrated() || !slices.ContainsFunc(l.plan.SUTs, l.plan.startable) {
+	if !l.plan.Calibrates() || l.calibrated() || !slices.ContainsFunc(l.plan.SUTs, l.plan.Startable) {
 		return nil
 	}
 	bare := *l.plan
-	bare.Experiment.Load = bare.calibrationLoad()
-	f := l.newFork(bare.bare(), 1, func(record.Point) {}) // the series is the SUTs'
+	bare.Experiment.Load = bare.CalibrationLoad()
+	f := l.newFork(bare.Bare(), 1, func(record.Point) {}) // the series is the SUTs'
 	defer f.close()
 	f.plan, f.bare = &bare, true
 	err := f.openNetns()
@@ -36,10 +37,10 @@ func (l *lab) calibrate(ctx context.Context) error {
 	f.url, f.prober = f.downURL, f.downProber
 	l.run.Calibration = nil // of an earlier part of the run that was cut short
 	for _, connections := range bare.Experiment.Load.Connections {
-		if !l.plan.fits(connections) {
+		if !l.plan.Fits(connections) {
 			continue
 		}
-		cell := f.measure(ctx, job{CellKey: CellKey{SUT: record.Calibration, Fork: 1, Connections: connections, Round: 1}})
+		cell := f.measure(ctx, job{CellKey: plan.CellKey{SUT: record.Calibration, Fork: 1, Connections: connections, Round: 1}})
 		if ctx.Err() != nil {
 			return nil
 		}

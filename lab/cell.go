@@ -12,6 +12,7 @@ import (
 
 	"loomlab/lab/experiment"
 	"loomlab/lab/phrase"
+	"loomlab/lab/plan"
 	"loomlab/lab/record"
 	"loomlab/lab/verdict"
 	"loomlab/probes"
@@ -27,7 +28,7 @@ const (
 
 // job is a cell to measure.
 type job struct {
-	CellKey
+	plan.CellKey
 	warm bool // warm the rung up first
 }
 
@@ -72,7 +73,7 @@ func (f *fork) measure(ctx context.Context, j job) record.Cell {
 	w.cell = record.Cell{SUT: j.SUT, Fork: j.Fork, Connections: j.Connections, Rate: j.Rate, Round: j.Round,
 		Started: w.began.UTC(), Status: "ok", Unavailable: map[string]string{}}
 	warmup := f.load().Warmup
-	w.warmth = warmth{first: f.cold, min: time.Duration(warmup.Min), max: warmest(warmup, f.cold)}
+	w.warmth = warmth{first: f.cold, min: time.Duration(warmup.Min), max: plan.Warmest(warmup, f.cold)}
 	if j.warm {
 		f.unsteady = "the warm-up did not come to its end"
 	}

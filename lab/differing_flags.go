@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"loomlab/lab/jvm"
+	"loomlab/lab/plan"
 	"loomlab/lab/record"
 )
 
@@ -17,7 +18,7 @@ import (
 
 // finalFlags asks a JVM that starts with the SUT's flags, and ends at once, for the
 // value of every flag; nil where it does not say. It runs before the SUT does.
-func (l *lab) finalFlags(ctx context.Context, s *PlannedSUT) map[string]string {
+func (l *lab) finalFlags(ctx context.Context, s *plan.SUT) map[string]string {
 	if s.Of == "" || s.JDKHome == "" {
 		return nil
 	}

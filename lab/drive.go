@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"loomlab/lab/plan"
 	"loomlab/lab/record"
 )
 
@@ -39,7 +40,7 @@ func (w *window) runGenerators(ctx context.Context, places []launcher, argv []st
 	w.several = gs
 	var children []child
 	for i, place := range places {
-		children = append(children, child{place, ofGenerator(argv, i, len(places)), func(b []byte) { gs.line(i, b) }, true})
+		children = append(children, child{place, plan.OfGenerator(argv, i, len(places)), func(b []byte) { gs.line(i, b) }, true})
 	}
 	if !w.drive(ctx, children, true) {
 		return

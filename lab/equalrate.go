@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"loomlab/lab/plan"
 	"loomlab/lab/record"
 )
 
@@ -79,5 +80,5 @@ func (f *fork) equalRate(ctx context.Context) error {
 		return nil
 	}
 	// A process that has climbed the ladder is warm; only a fresh one has to be warmed up.
-	return f.one(ctx, job{CellKey: CellKey{SUT: f.sut.Name, Fork: f.n, Round: 1, Rate: l.rate}, warm: f.cold && f.warms()})
+	return f.one(ctx, job{CellKey: plan.CellKey{SUT: f.sut.Name, Fork: f.n, Round: 1, Rate: l.rate}, warm: f.cold && f.warms()})
 }

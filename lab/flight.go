@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"loomlab/lab/jvm"
+	"loomlab/lab/plan"
 	"loomlab/lab/record"
 	"loomlab/probes"
 )
@@ -17,14 +18,14 @@ import (
 // their difference is what the recorder costs.
 
 // recordsAfter tells whether a cell is the one after which the recording is made.
-func (f *fork) recordsAfter(key CellKey) bool {
+func (f *fork) recordsAfter(key plan.CellKey) bool {
 	e := &f.plan.Experiment
 	return e.JFR > 0 && key.Rung() == (record.Rung{Connections: e.JFR}) && key.Round == f.load().Rounds && key.Fork == 1 && f.broken == "" && f.sut.Kind != record.KindStandin
 }
 
 // flight measures the rung of key once more with a recording, and keeps what it
 // shows. without is the cell before. Only a record that cannot be written is an error.
-func (f *fork) flight(ctx context.Context, key CellKey, without record.Cell) error {
+func (f *fork) flight(ctx context.Context, key plan.CellKey, without record.Cell) error {
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -50,7 +51,7 @@ func (f *fork) flight(ctx context.Context, key CellKey, without record.Cell) err
 var errNoRecorder = errors.New("no flight recorder")
 
 // recordFlight fills r.
-func (f *fork) recordFlight(ctx context.Context, key CellKey, r *record.Recording) error {
+func (f *fork) recordFlight(ctx context.Context, key plan.CellKey, r *record.Recording) error {
 	tools, reason := f.tools()
 	switch {
 	case reason != "":

@@ -14,6 +14,7 @@ import (
 	"loomlab/lab/experiment"
 	"loomlab/lab/jvm"
 	"loomlab/lab/netns"
+	"loomlab/lab/plan"
 	"loomlab/lab/record"
 	"loomlab/lab/verdict"
 	"loomlab/probes"
@@ -24,8 +25,8 @@ var nan = math.NaN()
 // fork is one fresh SUT process with its downstream, and what watches them.
 type fork struct {
 	lab  *lab
-	plan *Plan // whose load it gets
-	sut  *PlannedSUT
+	plan *plan.Plan // whose load it gets
+	sut  *plan.SUT
 	n    int // from 1
 
 	netns      *netns.Namespace // that its tiers run in; nil: the lab's
@@ -65,13 +66,13 @@ type fork struct {
 // open starts the downstream and the SUT and waits until it is ready. A SUT
 // that fails leaves a fork that is broken, with the reason; the error is for
 // what stops the whole run.
-func (l *lab) open(ctx context.Context, t turn) (*fork, error) {
-	f := l.newFork(t.sut, t.fork, func(p record.Point) {
+func (l *lab) open(ctx context.Context, t plan.Turn) (*fork, error) {
+	f := l.newFork(t.SUT, t.Fork, func(p record.Point) {
 		_ = l.dir.AppendPoint(p) // a lost point of a series is no reason to stop
 		l.observer.Point(p)
 	})
-	f.resumed = t.resumed
-	begin := record.Start{SUT: f.sut.Name, Fork: f.n, Connections: l.plan.onlyRung(t), Kind: f.sut.Kind, Env: f.sut.Env, Resumed: t.resumed || l.startedBefore(t)}
+	f.resumed = t.Resumed
+	begin := record.Start{SUT: f.sut.Name, Fork: f.n, Connections: l.plan.OnlyRung(t), Kind: f.sut.Kind, Env: f.sut.Env, Resumed: t.Resumed || l.startedBefore(t)}
 	l.observer.Phase(fmt.Sprintf("%s: starting", f.sut.Name))
 	l.finalFlags(ctx, f.sut) // now, while nothing runs; differingDefaults then finds them
 	err := f.openNetns()
@@ -94,7 +95,7 @@ func (l *lab) open(ctx context.Context, t turn) (*fork, error) {
 		begin.Error = err.Error()
 		l.failed = true
 	}
-	if t.again {
+	if t.Again {
 		return f, nil // its start is in the record already
 	}
 	l.run.Starts = append(l.run.Starts, begin)
@@ -105,7 +106,7 @@ func (l *lab) open(ctx context.Context, t turn) (*fork, error) {
 }
 
 // newFork makes a fork that runs nothing yet and watches what is added to it.
-func (l *lab) newFork(sut *PlannedSUT, n int, collect func(record.Point)) *fork {
+func (l *lab) newFork(sut *plan.SUT, n int, collect func(record.Point)) *fork {
 	f := &fork{lab: l, plan: l.plan, sut: sut, n: n, cold: true}
 	f.watch = newWatch(collect)
 	watchCtx, cancel := context.WithCancel(context.Background())
@@ -118,7 +119,7 @@ func (l *lab) newFork(sut *PlannedSUT, n int, collect func(record.Point)) *fork 
 // openNetns opens the network namespace that the tiers run in: one of their own,
 // or one that somebody else made. In the lab's own there is nothing to open.
 func (f *fork) openNetns() (err error) {
-	switch place := f.plan.launcher(&f.sut.SUT, record.TierLoad); {
+	switch place := f.plan.Launcher(&f.sut.SUT, record.TierLoad); {
 	case f.sut.Netns != nil:
 		f.netns, err = netns.New(f.sut.Netns.Sysctl)
 	case place.Netns != "":
@@ -132,7 +133,7 @@ func (f *fork) launcher(tier string) launcher { return f.launchers(tier)[0] }
 
 // launchers are all the places of a tier.
 func (f *fork) launchers(tier string) []launcher {
-	return f.inNetns(f.lab.hosts.launchers(f.plan.launchers(&f.sut.SUT, tier)))
+	return f.inNetns(f.lab.hosts.launchers(f.plan.Launchers(&f.sut.SUT, tier)))
 }
 
 // inNetns puts places into the network namespace that the fork made, if it did.
@@ -165,7 +166,7 @@ func (f *fork) startDownstream(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f.downURL = "http://" + hostPort(reach, port)
+	f.downURL = "http://" + plan.HostPort(reach, port)
 	if len(f.sut.Downstream.Command) > 0 {
 		return f.startDownstreamCommand(ctx, listen, port)
 	}
@@ -175,12 +176,12 @@ func (f *fork) startDownstream(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		grpc, f.downGRPC = hostPort(at, port), hostPort(reach, port)
+		grpc, f.downGRPC = plan.HostPort(at, port), plan.HostPort(reach, port)
 	}
 	ready := make(chan struct{})
 	seen := false
 	t, err := start(f.lab.self, launch{
-		tier: "downstream", place: f.launcher("downstream"), argv: f.plan.DownstreamArgv(f.sut.Downstream, hostPort(listen, port), grpc), log: f.lab.log("downstream"),
+		tier: "downstream", place: f.launcher("downstream"), argv: f.plan.DownstreamArgv(f.sut.Downstream, plan.HostPort(listen, port), grpc), log: f.lab.log("downstream"),
 		lines: func(line []byte) {
 			if !seen && bytes.Contains(line, []byte(`"ready"`)) {
 				seen = true
@@ -268,7 +269,7 @@ func (f *fork) launchSUT(ctx context.Context, begin *record.Start) error {
 	if err != nil {
 		return err
 	}
-	f.url = f.sut.BaseURL(hostPort(reach, f.port))
+	f.url = f.sut.BaseURL(plan.HostPort(reach, f.port))
 	if f.sut.URL != "" { // a command that listens where it wants to
 		f.port = localPort(f.url)
 		if holder := portHolder(f.netns, f.port); holder != "" && f.site(record.TierSUT) == nil {
@@ -322,7 +323,7 @@ func (f *fork) jvm() *record.StartJVM {
 		return nil
 	}
 	jvm := &record.StartJVM{Home: f.sut.JDK, Version: s.JVM.Version, Collector: s.JVM.Collector}
-	ownFlags(jvm, s.JVM.Flags)
+	plan.OwnFlags(jvm, s.JVM.Flags)
 	jvm.Info = f.info
 	if n, err := strconv.Atoi(jvm.Info["processors"]); err == nil {
 		jvm.CPUs = n
@@ -369,7 +370,7 @@ func (f *fork) peakRSS() *int64 {
 }
 
 // load is what this fork's SUT gets.
-func (f *fork) load() *record.Load { return f.plan.load(*f.sut) }
+func (f *fork) load() *record.Load { return f.plan.Load(*f.sut) }
 
 // warms tells whether a rung begins with a warm-up.
 func (f *fork) warms() bool { return f.load().Warmup.Max > 0 }

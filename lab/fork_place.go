@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"loomlab/lab/experiment"
+	"loomlab/lab/plan"
 	"loomlab/lab/record"
 	"loomlab/probes"
 )
@@ -42,8 +43,8 @@ func (f *fork) sites() []*site {
 // listen finds where a tier is to listen, and the address at which others reach it.
 func (f *fork) listen(ctx context.Context, tier string) (listen, reach string, port int, err error) {
 	s := f.site(tier)
-	address := loopbackAddress
-	if f.plan.exposed(f.sut, tier) {
+	address := plan.LoopbackAddress
+	if f.plan.Exposed(f.sut, tier) {
 		if address, err = f.addressOf(s, f.sites()); err != nil {
 			return "", "", 0, err
 		}
@@ -53,7 +54,7 @@ func (f *fork) listen(ctx context.Context, tier string) (listen, reach string, p
 		err = s.ask(ctx, askLimit, "port", portQuestion{address}, &a)
 		return a.Address, address, a.Port, err
 	}
-	if address == loopbackAddress {
+	if address == plan.LoopbackAddress {
 		port, err = freePortIn(f.netns)
 	} else {
 		port, err = freePortOn(address)
@@ -78,7 +79,7 @@ func (f *fork) addressOf(s *site, others []*site) (string, error) {
 			continue
 		}
 		// Nothing is sent: the kernel says which of its addresses it would use.
-		conn, err := net.Dial("udp", hostPort(other.address, 9))
+		conn, err := net.Dial("udp", plan.HostPort(other.address, 9))
 		if err != nil {
 			continue
 		}
@@ -175,7 +176,7 @@ func (f *fork) machineOf(tier string) (host string, cores int) {
 // downstream, where they are on several machines. That a tier cannot be reached
 // is the reason why there is nothing to measure.
 func (f *fork) paths(ctx context.Context) error {
-	if f.plan.away(&f.sut.SUT) == "" || f.lab == nil {
+	if f.plan.Away(&f.sut.SUT) == "" || f.lab == nil {
 		return nil
 	}
 	for _, l := range f.launchers(record.TierLoad) {
@@ -250,7 +251,7 @@ func (s *site) onThisClock(line []byte) []byte {
 
 // placeholders are what a tier on the site has in the place of this machine's
 // JDK and apps.
-func (s *site) placeholders(sut *PlannedSUT) experiment.Placeholders {
+func (s *site) placeholders(sut *plan.SUT) experiment.Placeholders {
 	if s == nil {
 		return nil
 	}

@@ -270,5 +270,5 @@ func newGenerators(places []launcher, each func(record.LoadEvent)) *generators {
 // generators are the places of the load on a rung, one generator each; no more
 // than it has connections.
 func (f *fork) generators(r record.Rung) []launcher {
-	return f.inNetns(f.lab.hosts.launchers(f.plan.generators(&f.sut.SUT, r)))
+	return f.inNetns(f.lab.hosts.launchers(f.plan.Generators(&f.sut.SUT, r)))
 }

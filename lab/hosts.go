@@ -6,6 +6,7 @@ import (
 
 	"loomlab/lab/experiment"
 	"loomlab/lab/guard"
+	"loomlab/lab/plan"
 	"loomlab/lab/record"
 )
 
@@ -19,7 +20,7 @@ type Hosts struct {
 // is to be called once the apps are built. What it opens [Hosts.Disconnect] closes;
 // after an error nothing is left open. progress gets a line for each thing that takes
 // its time. The plan learns at which addresses the hosts are reached.
-func Connect(ctx context.Context, p *Plan, progress func(string)) (h *Hosts, err error) {
+func Connect(ctx context.Context, p *plan.Plan, progress func(string)) (h *Hosts, err error) {
 	guard.BecomeSubreaper()
 	h = &Hosts{sites: map[string]*site{}}
 	defer func() {
@@ -30,7 +31,7 @@ func Connect(ctx context.Context, p *Plan, progress func(string)) (h *Hosts, err
 	}()
 	p.Addresses = map[string]string{}
 	for _, name := range p.Hosts() {
-		s, err := connect(ctx, name, p.host(name), progress)
+		s, err := connect(ctx, name, p.Host(name), progress)
 		if err != nil {
 			return h, err
 		}
@@ -45,17 +46,17 @@ func Connect(ctx context.Context, p *Plan, progress func(string)) (h *Hosts, err
 }
 
 // furnish puts a SUT's jars where its tiers run, and finds JDKs there.
-func (h *Hosts) furnish(ctx context.Context, p *Plan, s *PlannedSUT, progress func(string)) error {
+func (h *Hosts) furnish(ctx context.Context, p *plan.Plan, s *plan.SUT, progress func(string)) error {
 	words := map[string][]string{record.TierLoad: s.LoadCommand, record.TierSUT: s.Words}
 	if s.Downstream != nil {
 		words[record.TierDownstream] = s.Downstream.Command
 	}
 	for _, tier := range []string{record.TierSUT, record.TierDownstream, record.TierLoad} {
-		for _, l := range h.launchers(p.launchers(&s.SUT, tier)) {
+		for _, l := range h.launchers(p.Launchers(&s.SUT, tier)) {
 			if l.site == nil {
 				continue
 			}
-			if most, limit := p.mostDescriptors(s, tier), l.site.facts.FDLimit; limit > 0 && int64(most) > limit {
+			if most, limit := p.MostDescriptors(s, tier), l.site.facts.FDLimit; limit > 0 && int64(most) > limit {
 				progress(fmt.Sprintf("note: a process may open %d descriptors on %s, and the %s takes up to %d; raise the limit of the login there (ulimit -Hn)", limit, l.site.name, tier, most))
 			}
 			if experiment.Mentions(words[tier], "apps") || tier == record.TierSUT && experiment.MentionsInEnv(s.Env, "apps") {
@@ -98,7 +99,7 @@ func (h *Hosts) launchers(places []experiment.Launcher) []launcher {
 }
 
 // record is what a run's record keeps of the plan's other machines.
-func (h *Hosts) record(p *Plan) []record.HostRun {
+func (h *Hosts) record(p *plan.Plan) []record.HostRun {
 	var all []record.HostRun
 	for _, name := range p.Hosts() {
 		if h != nil && h.sites[name] != nil {

@@ -2,12 +2,13 @@ package lab
 
 import (
 	"bytes"
-	"loomlab/lab/experiment"
 	"os"
 	"reflect"
 	"runtime"
 	"strings"
 	"testing"
+
+	"loomlab/lab/experiment"
 )
 
 func TestParseLauncher(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 
 	"loomlab/lab/experiment"
 	"loomlab/lab/netns"
+	"loomlab/lab/plan"
 	"loomlab/lab/record"
 )
 
@@ -31,7 +32,7 @@ var infoRows = map[string]string{
 }
 
 // limits enters a SUT into the limits table of the run, once.
-func (l *lab) limits(s *PlannedSUT, start record.Start, info map[string]string) {
+func (l *lab) limits(s *plan.SUT, start record.Start, info map[string]string) {
 	if l.run.Limits == nil {
 		l.run.Limits = map[string]map[string]string{}
 	}
@@ -42,7 +43,7 @@ func (l *lab) limits(s *PlannedSUT, start record.Start, info map[string]string) 
 
 // limitsOf collects a SUT's limits: what the experiment declares, what its
 // command line says, and over both what is in force, as app and JVM tell it.
-func limitsOf(s *PlannedSUT, start record.Start, info map[string]string) map[string]string {
+func limitsOf(s *plan.SUT, start record.Start, info map[string]string) map[string]string {
 	rows := map[string]string{}
 	for row, n := range map[string]int{record.LimitWorkers: s.Limits.Workers, record.LimitMaxConnections: s.Limits.MaxConnections,
 		record.LimitClientPool: s.Limits.ClientPool, record.LimitDBPool: s.Limits.DBPool} {
@@ -100,7 +101,7 @@ func jvmRows(rows map[string]string, j *record.StartJVM) {
 			if isMin {
 				text = least
 			}
-			if bytes, ok := jvmSize(text); ok {
+			if bytes, ok := plan.JVMSize(text); ok {
 				text = fmt.Sprint(bytes >> 20)
 			}
 			if isMin {

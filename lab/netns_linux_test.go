@@ -14,6 +14,7 @@ import (
 
 	"loomlab/lab/experiment"
 	"loomlab/lab/netns"
+	"loomlab/lab/plan"
 	"loomlab/lab/record"
 	"loomlab/probes"
 )
@@ -90,18 +91,18 @@ func TestReachANetns(t *testing.T) {
 	}
 	var listener net.Listener
 	if err := n.Enter(func() (err error) {
-		listener, err = net.Listen("tcp", loopback(port))
+		listener, err = net.Listen("tcp", plan.Loopback(port))
 		return err
 	}); err != nil {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	conn, err := n.Dial(t.Context(), "tcp", loopback(port))
+	conn, err := n.Dial(t.Context(), "tcp", plan.Loopback(port))
 	if err != nil {
 		t.Fatal(err)
 	}
 	conn.Close()
-	if conn, err := (*netns.Namespace)(nil).Dial(t.Context(), "tcp", loopback(port)); err == nil {
+	if conn, err := (*netns.Namespace)(nil).Dial(t.Context(), "tcp", plan.Loopback(port)); err == nil {
 		conn.Close()
 		t.Error("the port can be reached from outside of the namespace")
 	}
@@ -150,7 +151,7 @@ func TestNetnsThatCannotBe(t *testing.T) {
 func TestForkInANetns(t *testing.T) {
 	ownNetns(t, nil)
 	down := &record.Downstream{}
-	f := &fork{plan: &Plan{}, lab: &lab{plan: &Plan{}}, sut: &PlannedSUT{SUT: record.SUT{Name: "s", Downstream: down, Netns: &record.Netns{Sysctl: map[string]string{"net.core.somaxconn": "9"}}}}}
+	f := &fork{plan: &plan.Plan{}, lab: &lab{plan: &plan.Plan{}}, sut: &plan.SUT{SUT: record.SUT{Name: "s", Downstream: down, Netns: &record.Netns{Sysctl: map[string]string{"net.core.somaxconn": "9"}}}}}
 	if err := f.openNetns(); err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +172,7 @@ func TestForkInANetns(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := f.netns.Dial(ctx, "tcp", loopback(1)); !errors.Is(err, context.Canceled) {
+	if _, err := f.netns.Dial(ctx, "tcp", plan.Loopback(1)); !errors.Is(err, context.Canceled) {
 		t.Errorf("a dial that was given up: %v", err)
 	}
 }

@@ -16,17 +16,18 @@ import (
 
 	"loomlab/lab/netns"
 	"loomlab/lab/phrase"
+	"loomlab/lab/plan"
 	"loomlab/probes"
 )
 
 // freePort returns a loopback port that nobody listens on now.
-func freePort() (int, error) { return freePortOn(loopbackAddress) }
+func freePort() (int, error) { return freePortOn(plan.LoopbackAddress) }
 
 // freePortOn does it on an address of this machine.
 func freePortOn(address string) (int, error) {
 	for range 200 {
-		port := firstPort + rand.IntN(lastPort-firstPort)
-		l, err := net.Listen("tcp", hostPort(address, port))
+		port := plan.FirstPort + rand.IntN(plan.LastPort-plan.FirstPort)
+		l, err := net.Listen("tcp", plan.HostPort(address, port))
 		if errors.Is(err, syscall.EADDRNOTAVAIL) {
 			return 0, fmt.Errorf("no interface of this machine has the address %s", address)
 		}
@@ -36,7 +37,7 @@ func freePortOn(address string) (int, error) {
 		l.Close()
 		return port, nil
 	}
-	return 0, fmt.Errorf("no free port on %s between %d and %d", address, firstPort, lastPort)
+	return 0, fmt.Errorf("no free port on %s between %d and %d", address, plan.FirstPort, plan.LastPort)
 }
 
 // localPort returns the port of an http URL whose host is loopback, and 0 for
@@ -73,7 +74,7 @@ func portHolder(n *netns.Namespace, port int) string {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	conn, err := n.Dial(ctx, "tcp", loopback(port))
+	conn, err := n.Dial(ctx, "tcp", plan.Loopback(port))
 	if err != nil {
 		return ""
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"loomlab/lab/phrase"
+	"loomlab/lab/plan"
 	"loomlab/lab/postgres"
 	"loomlab/lab/tool"
 )
@@ -23,7 +24,7 @@ const psqlLimit = 5 * time.Minute
 // PrepareOwn checks that the user's database answers, and makes the lab's schema
 // there unless it is there already. Nothing of the user's is changed, and nothing
 // is dropped; tell hears what was made.
-func PrepareOwn(ctx context.Context, p *PlannedPostgres, tell func(string)) error {
+func PrepareOwn(ctx context.Context, p *plan.Postgres, tell func(string)) error {
 	version, err := psql(ctx, p, "SHOW server_version")
 	if err != nil {
 		return err
@@ -56,7 +57,7 @@ func PrepareOwn(ctx context.Context, p *PlannedPostgres, tell func(string)) erro
 }
 
 // psql runs statements and returns the trimmed answer of the last.
-func psql(ctx context.Context, p *PlannedPostgres, statements ...string) (string, error) {
+func psql(ctx context.Context, p *plan.Postgres, statements ...string) (string, error) {
 	program, err := exec.LookPath("psql")
 	if err != nil {
 		return "", fmt.Errorf("--postgres %s: the lab fills your database with psql, and there is none on the PATH; install PostgreSQL's client", p.DSN)

@@ -15,6 +15,7 @@ import (
 	"loomlab/lab/experiment"
 	"loomlab/lab/netns"
 	"loomlab/lab/phrase"
+	"loomlab/lab/plan"
 	"loomlab/lab/postgres"
 	"loomlab/lab/record"
 	"loomlab/probes"
@@ -77,7 +78,7 @@ func (l *lab) notePostgres(s record.PostgresServer) {
 
 // startPostgres makes, seeds and starts a server. The database that it returns
 // beside an error is one to be closed.
-func (l *lab) startPostgres(ctx context.Context, p *PlannedPostgres, place launcher, n *netns.Namespace) (db *database, argv []string, err error) {
+func (l *lab) startPostgres(ctx context.Context, p *plan.Postgres, place launcher, n *netns.Namespace) (db *database, argv []string, err error) {
 	if l.postgres == nil {
 		if l.postgres, err = newPostgresFolder(l.self, p.Home); err != nil {
 			return nil, nil, err
@@ -91,7 +92,7 @@ func (l *lab) startPostgres(ctx context.Context, p *PlannedPostgres, place launc
 	if err != nil {
 		return db, nil, err
 	}
-	db.dsn = postgres.DSN{User: postgresUser, Password: rand.Text(), Host: "127.0.0.1", Port: port, Database: postgresDatabase}
+	db.dsn = postgres.DSN{User: plan.PostgresUser, Password: rand.Text(), Host: "127.0.0.1", Port: port, Database: plan.PostgresDatabase}
 	if err := l.initPostgres(ctx, db); err != nil {
 		return db, nil, err
 	}
@@ -139,7 +140,7 @@ func (l *lab) initPostgres(ctx context.Context, db *database) error {
 	}
 	defer os.Remove(passwordFile)
 	_, err := l.postgresStep(ctx, db, "initdb", "", []string{
-		l.postgres.home + "/bin/initdb", "-D", db.dir + "/data", "--username=" + postgresUser, "--pwfile=" + passwordFile,
+		l.postgres.home + "/bin/initdb", "-D", db.dir + "/data", "--username=" + plan.PostgresUser, "--pwfile=" + passwordFile,
 		"--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions",
 		"--set=dynamic_shared_memory_type=mmap", // in its folder, which goes with it; what lies in /dev/shm outlives a kill
 	})
@@ -151,7 +152,7 @@ func (l *lab) initPostgres(ctx context.Context, db *database) error {
 func (l *lab) seedPostgres(ctx context.Context, db *database, users, orders int) error {
 	statements := append(postgres.SeedStatements(users, orders), postgres.TidyStatement, postgres.CountStatement)
 	said, err := l.postgresStep(ctx, db, "seeding", postgres.SQLScript(statements...), []string{
-		l.postgres.home + "/bin/postgres", "--single", "-j", "-D", db.dir + "/data", "-c", "fsync=off", postgresDatabase,
+		l.postgres.home + "/bin/postgres", "--single", "-j", "-D", db.dir + "/data", "-c", "fsync=off", plan.PostgresDatabase,
 	})
 	if err != nil {
 		return err

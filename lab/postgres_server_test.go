@@ -17,6 +17,7 @@ import (
 
 	"loomlab/lab/experiment"
 	"loomlab/lab/java"
+	"loomlab/lab/plan"
 	"loomlab/lab/postgres"
 	"loomlab/lab/record"
 	"loomlab/probes"
@@ -68,8 +69,8 @@ func newPostgresLab(home string) *lab {
 	if err != nil {
 		panic(err)
 	}
-	pg := &PlannedPostgres{Postgres: *experiment.WithPostgresDefaults(&record.Postgres{Users: 100, Orders: 1000}), Home: home}
-	l := &lab{self: self, plan: &Plan{Postgres: pg}, run: &record.Run{}}
+	pg := &plan.Postgres{Postgres: *experiment.WithPostgresDefaults(&record.Postgres{Users: 100, Orders: 1000}), Home: home}
+	l := &lab{self: self, plan: &plan.Plan{Postgres: pg}, run: &record.Run{}}
 	l.logs.open = func(string) (*os.File, error) { return os.OpenFile(os.DevNull, os.O_WRONLY, 0) }
 	return l
 }
@@ -153,7 +154,7 @@ func testOwnDatabase(t *testing.T, db *database, tree *probes.Tree) {
 	if _, err := exec.LookPath("psql"); err != nil {
 		t.Skip("SKIPPED: no psql on the PATH; a user's own database is not tested")
 	}
-	own := &PlannedPostgres{Postgres: record.Postgres{Users: 100, Orders: 1000}, DSN: &db.dsn}
+	own := &plan.Postgres{Postgres: record.Postgres{Users: 100, Orders: 1000}, DSN: &db.dsn}
 	var told []string
 	tell := func(line string) { told = append(told, line) }
 	if err := PrepareOwn(t.Context(), own, tell); err != nil || own.Version != postgres.Version {
@@ -194,7 +195,7 @@ func testOwnDatabase(t *testing.T, db *database, tree *probes.Tree) {
 		"password authentication failed": wrong,
 		"Connection refused":             {User: "a", Host: "127.0.0.1", Port: 1, Database: "b"},
 	} {
-		broken := &PlannedPostgres{DSN: &dsn}
+		broken := &plan.Postgres{DSN: &dsn}
 		if err := PrepareOwn(t.Context(), broken, tell); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), "wrong-one") {
 			t.Errorf("%v, want one line with %s", err, want)
 		}
@@ -203,7 +204,7 @@ func testOwnDatabase(t *testing.T, db *database, tree *probes.Tree) {
 }
 
 // testBusy watches a query that sleeps.
-func testBusy(t *testing.T, own *PlannedPostgres, tree *probes.Tree) {
+func testBusy(t *testing.T, own *plan.Postgres, tree *probes.Tree) {
 	gauge := newBusyGauge(probes.NewFS("/"), tree)
 	defer gauge.stop()
 	if _, err := psql(t.Context(), own, "SELECT pg_sleep(2.5)"); err != nil {

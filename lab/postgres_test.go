@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"loomlab/lab/experiment"
+	"loomlab/lab/plan"
 	"loomlab/lab/postgres"
 	"loomlab/lab/record"
 	"loomlab/probes"
@@ -34,7 +35,7 @@ func parseExperiment(t *testing.T, text string) *record.Experiment {
 func TestPostgresInAPlan(t *testing.T) {
 	t.Setenv("PGPASSWORD", "")
 	e := parseExperiment(t, databaseExperiment)
-	p, err := NewPlan(e, Options{}, Facts{})
+	p, err := plan.New(e, plan.Options{}, plan.Facts{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,8 +66,8 @@ func TestPostgresInAPlan(t *testing.T) {
 
 func TestPostgresIsLeftOutWhereNobodyUsesIt(t *testing.T) {
 	e := parseExperiment(t, databaseExperiment)
-	for name, opts := range map[string]Options{"another SUT": {SUTs: []string{"other"}}, "stand-ins": {Standins: true}} {
-		p, err := NewPlan(e, opts, Facts{})
+	for name, opts := range map[string]plan.Options{"another SUT": {SUTs: []string{"other"}}, "stand-ins": {Standins: true}} {
+		p, err := plan.New(e, opts, plan.Facts{})
 		if err != nil || p.Postgres != nil || strings.Contains(p.Needs.String(), "PostgreSQL") {
 			t.Errorf("%s: %+v, %v", name, p, err)
 		}
@@ -76,7 +77,7 @@ func TestPostgresIsLeftOutWhereNobodyUsesIt(t *testing.T) {
 func TestOwnDatabaseInAPlan(t *testing.T) {
 	t.Setenv("PGPASSWORD", "")
 	const dsn = "postgres://ann:s3cret@db.example/shop"
-	p, err := NewPlan(parseExperiment(t, databaseExperiment), Options{Postgres: dsn}, Facts{})
+	p, err := plan.New(parseExperiment(t, databaseExperiment), plan.Options{Postgres: dsn}, plan.Facts{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,15 +95,15 @@ func TestOwnDatabaseInAPlan(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		text string
-		opts Options
+		opts plan.Options
 		want string
 	}{
-		"broken":         {databaseExperiment, Options{Postgres: "localhost/shop"}, "--postgres localhost/shop: it does not begin with postgres://"},
-		"no database":    {"name: a\nload: {connections: [1]}\nsuts: [{name: s, command: [x, '{{port}}']}]\n", Options{Postgres: dsn}, "--postgres: the experiment a has no database"},
-		"nobody uses it": {databaseExperiment, Options{Postgres: dsn, SUTs: []string{"other"}}, "--postgres: none of the SUTs"},
-		"custom SUT":     {"name: a\nload: {connections: [1]}\nsuts: [{name: s, command: [x, '{{port}}']}]\n", Options{SUTs: []string{"m=./x {{port}} {{r2dbc}}"}}, "{{r2dbc}}: the experiment a has no database"},
+		"broken":         {databaseExperiment, plan.Options{Postgres: "localhost/shop"}, "--postgres localhost/shop: it does not begin with postgres://"},
+		"no database":    {"name: a\nload: {connections: [1]}\nsuts: [{name: s, command: [x, '{{port}}']}]\n", plan.Options{Postgres: dsn}, "--postgres: the experiment a has no database"},
+		"nobody uses it": {databaseExperiment, plan.Options{Postgres: dsn, SUTs: []string{"other"}}, "--postgres: none of the SUTs"},
+		"custom SUT":     {"name: a\nload: {connections: [1]}\nsuts: [{name: s, command: [x, '{{port}}']}]\n", plan.Options{SUTs: []string{"m=./x {{port}} {{r2dbc}}"}}, "{{r2dbc}}: the experiment a has no database"},
 	} {
-		if _, err := NewPlan(parseExperiment(t, test.text), test.opts, Facts{}); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := plan.New(parseExperiment(t, test.text), test.opts, plan.Facts{}); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %s", name, err, test.want)
 		}
 	}

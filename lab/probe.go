@@ -18,6 +18,7 @@ import (
 	"loomlab/clock"
 	"loomlab/lab/guard"
 	"loomlab/lab/java"
+	"loomlab/lab/plan"
 	"loomlab/lab/record"
 	"loomlab/probes"
 )
@@ -209,8 +210,8 @@ func (p *probeServer) port(q portQuestion) (any, error) {
 	if err == nil {
 		return portAnswer{q.Address, port}, nil
 	}
-	if port, all := freePortOn(anyAddress); all == nil {
-		return portAnswer{anyAddress, port}, nil
+	if port, all := freePortOn(plan.AnyAddress); all == nil {
+		return portAnswer{plan.AnyAddress, port}, nil
 	}
 	return nil, err
 }

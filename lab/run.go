@@ -13,6 +13,7 @@ import (
 	"loomlab/lab/claim"
 	"loomlab/lab/guard"
 	"loomlab/lab/phrase"
+	"loomlab/lab/plan"
 	"loomlab/lab/record"
 	"loomlab/lab/verdict"
 )
@@ -32,24 +33,24 @@ type Observer interface {
 // the cell in the making is kept as interrupted, every child is ended, and the
 // record says so; the error is then the cause of ctx. Other errors mean that
 // the run could not be recorded.
-func Run(ctx context.Context, plan *Plan, hosts *Hosts, dir *record.Dir, run record.Run, observer Observer) (*record.Run, error) {
+func Run(ctx context.Context, p *plan.Plan, hosts *Hosts, dir *record.Dir, run record.Run, observer Observer) (*record.Run, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("cannot find this program's own file, which the tiers are started from: %w", err)
 	}
 	guard.BecomeSubreaper()
-	l := &lab{self: self, plan: plan, hosts: hosts, dir: dir, run: &run, observer: observer, logs: logs{open: dir.Log}}
+	l := &lab{self: self, plan: p, hosts: hosts, dir: dir, run: &run, observer: observer, logs: logs{open: dir.Log}}
 	defer l.logs.close()
 	defer func() { l.postgres.remove() }()
-	l.takeUp(plan.Before)
+	l.takeUp(p.Before)
 	run.Status, run.Finished = "running", nil
-	run.Doubts, run.Hosts = verdict.RunDoubts(plan.Experiment), hosts.record(plan)
+	run.Doubts, run.Hosts = verdict.RunDoubts(p.Experiment), hosts.record(p)
 	if err := dir.WriteRun(run); err != nil {
 		return nil, err
 	}
 	err = errors.Join(l.calibrate(ctx), l.forks(ctx))
 	l.failed = l.failed || err != nil
-	l.run.Status, l.run.Hosts = l.status(ctx), hosts.record(plan)
+	l.run.Status, l.run.Hosts = l.status(ctx), hosts.record(p)
 	finished := time.Now().UTC()
 	l.run.Finished = &finished
 	err = errors.Join(err, l.judgeClaims(), dir.WriteRun(*l.run))
@@ -62,7 +63,7 @@ func Run(ctx context.Context, plan *Plan, hosts *Hosts, dir *record.Dir, run rec
 // lab is one run in progress.
 type lab struct {
 	self     string // this program, which the tiers are started from
-	plan     *Plan
+	plan     *plan.Plan
 	hosts    *Hosts
 	dir      *record.Dir
 	run      *record.Run
@@ -71,7 +72,7 @@ type lab struct {
 	failed   bool                         // a cell or a start has failed, or one could not be saved
 	measured []figure                     // the throughputs so far, for the equal rate
 	rate     float64                      // the equal rate, once it is fixed
-	attempts map[keyOf]int                // of cells that were interrupted, in a run that was resumed
+	attempts map[plan.KeyOf]int           // of cells that were interrupted, in a run that was resumed
 	costs    []spent                      // of the instrument so far, which show the machine's speed
 	postgres *postgresFolder              // nil until a SUT needs one
 	flags    map[string]map[string]string // final flags of JVMs that were asked, see finalFlags
@@ -79,7 +80,7 @@ type lab struct {
 
 // forks is the whole story: each SUT afresh, up the ladder, round by round.
 func (l *lab) forks(ctx context.Context) error {
-	for _, t := range l.plan.remaining() {
+	for _, t := range l.plan.Remaining() {
 		if skipped, err := l.skipUnfit(t); skipped || err != nil {
 			if err != nil {
 				return err
@@ -88,9 +89,9 @@ func (l *lab) forks(ctx context.Context) error {
 		}
 		f, err := l.open(ctx, t)
 		if err == nil {
-			err = f.climb(ctx, t.cells)
+			err = f.climb(ctx, t.Cells)
 		}
-		if err == nil && t.equalRate {
+		if err == nil && t.EqualRate {
 			err = f.equalRate(ctx)
 		}
 		f.close()
@@ -102,7 +103,7 @@ func (l *lab) forks(ctx context.Context) error {
 }
 
 // climb measures the cells of one fork, in order.
-func (f *fork) climb(ctx context.Context, cells []CellKey) error {
+func (f *fork) climb(ctx context.Context, cells []plan.CellKey) error {
 	var warmed record.Rung // the one that was warmed up last
 	for _, key := range cells {
 		if err := f.one(ctx, job{CellKey: key, warm: key.Rung() != warmed && f.warms()}); err != nil {
@@ -202,7 +203,7 @@ func (l *lab) judgeClaims() error {
 
 // keep puts a cell on disk and shows it.
 func (l *lab) keep(c record.Cell) error {
-	if n := l.attempts[l.plan.keyOf(&c)]; n > 0 {
+	if n := l.attempts[l.plan.KeyOf(&c)]; n > 0 {
 		c.Attempt = n + 1
 	}
 	if err := l.dir.AppendCell(c); err != nil {
@@ -258,12 +259,12 @@ func (l *lab) log(tier string) io.Writer {
 
 // skipUnfit keeps the cells of a turn of which none fits: no SUT is started for
 // them. It reports whether that was so.
-func (l *lab) skipUnfit(t turn) (bool, error) {
-	fits := func(k CellKey) bool { return len(l.plan.lacks(k)) == 0 }
-	if len(t.cells) == 0 || t.equalRate || slices.ContainsFunc(t.cells, fits) {
+func (l *lab) skipUnfit(t plan.Turn) (bool, error) {
+	fits := func(k plan.CellKey) bool { return len(l.plan.Lacks(k)) == 0 }
+	if len(t.Cells) == 0 || t.EqualRate || slices.ContainsFunc(t.Cells, fits) {
 		return false, nil
 	}
-	for _, key := range t.cells {
+	for _, key := range t.Cells {
 		if err := l.keep(unmeasured(job{CellKey: key}, "skipped", l.plan.Unfit(key))); err != nil {
 			return true, err
 		}

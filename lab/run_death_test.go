@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"loomlab/lab/guard"
+	"loomlab/lab/plan"
 	"loomlab/lab/record"
 )
 
@@ -17,7 +18,7 @@ func TestDeathBetweenWindows(t *testing.T) {
 		close(done)
 		return &tier{done: done, tail: &tail{}, exit: guard.Status{Signal: "SIGSEGV"}}
 	}
-	at := job{CellKey: CellKey{SUT: "a", Connections: 2}}
+	at := job{CellKey: plan.CellKey{SUT: "a", Connections: 2}}
 	for who, f := range map[string]*fork{
 		"the SUT": {app: dead()}, "the downstream": {down: dead()}, "PostgreSQL": {db: &database{tier: dead()}},
 	} {

@@ -11,6 +11,7 @@ import (
 
 	"loomlab/clock"
 	"loomlab/lab/guard"
+	"loomlab/lab/plan"
 	"loomlab/lab/record"
 	"loomlab/probes"
 )
@@ -345,6 +346,6 @@ func (s *site) record() record.HostRun {
 	if s.facts.BusyCPUs >= 0 {
 		h.BusyCPUs = &s.facts.BusyCPUs
 	}
-	h.Reach = hostText(s.host)
+	h.Reach = plan.HostText(s.host)
 	return h
 }

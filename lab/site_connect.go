@@ -16,6 +16,7 @@ import (
 	"loomlab/lab/experiment"
 	"loomlab/lab/java"
 	"loomlab/lab/phrase"
+	"loomlab/lab/plan"
 	"loomlab/lab/record"
 )
 
@@ -236,7 +237,7 @@ func (c *connector) run(ctx context.Context, limit time.Duration, input io.Reade
 
 // look finds the folder, and whether the program is in it.
 func (c *connector) look(ctx context.Context, program string) (there bool, err error) {
-	said, err := c.run(ctx, connectLimit, nil, c.there("sh", "-c", lookScript, "loomlab", hostDir(c.host), program))
+	said, err := c.run(ctx, connectLimit, nil, c.there("sh", "-c", lookScript, "loomlab", plan.HostDir(c.host), program))
 	if err != nil {
 		return false, err
 	}

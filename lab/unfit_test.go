@@ -2,10 +2,12 @@ package lab
 
 import (
 	"context"
-	"loomlab/lab/record"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"loomlab/lab/plan"
+	"loomlab/lab/record"
 )
 
 // TestRunSkipsUnfit: cells that do not fit are kept as skipped, no SUT is
@@ -13,7 +15,7 @@ import (
 func TestRunSkipsUnfit(t *testing.T) {
 	exp := &record.Experiment{Name: "x", Forks: 1, Load: record.Load{Path: "/", Connections: []int{1000}, Rounds: 2, Duration: record.Duration(time.Second), Timeout: record.Duration(time.Second)},
 		SUTs: []record.SUT{{Name: "a", Command: []string{"/nonexistent", "{{port}}"}}}}
-	p, err := NewPlan(exp, Options{}, Facts{FDLimit: 500})
+	p, err := plan.New(exp, plan.Options{}, plan.Facts{FDLimit: 500})
 	if err != nil {
 		t.Fatal(err)
 	}

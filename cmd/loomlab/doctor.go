@@ -10,8 +10,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"loomlab/lab"
 	"loomlab/lab/experiment"
+	"loomlab/lab/plan"
 	"loomlab/lab/record"
 )
 
@@ -53,13 +53,13 @@ type diagnosis struct {
 
 // examined is one experiment against this machine.
 type examined struct {
-	Name   string      `json:"name"`
-	Title  string      `json:"title"`
-	Time   listedTime  `json:"time"`
-	Checks []lab.Check `json:"checks"`
-	Rungs  []lab.Rung  `json:"rungs"`
-	Unfit  []lab.Unfit `json:"unfit"` // rungs that a run skips
-	Fits   bool        `json:"fits"`
+	Name   string       `json:"name"`
+	Title  string       `json:"title"`
+	Time   listedTime   `json:"time"`
+	Checks []plan.Check `json:"checks"`
+	Rungs  []plan.Rung  `json:"rungs"`
+	Unfit  []plan.Unfit `json:"unfit"` // rungs that a run skips
+	Fits   bool         `json:"fits"`
 }
 
 func runDoctor(c *cli.Context) error {
@@ -83,16 +83,16 @@ func runDoctor(c *cli.Context) error {
 		if err != nil {
 			return usagef("%w", err)
 		}
-		plan, err := lab.NewPlan(exp, opts, facts)
+		p, err := plan.New(exp, opts, facts)
 		if err != nil {
 			return usagef("%w", err)
 		}
 		if len(names) == 1 {
-			if err := checkJDKFlags(plan, opts); err != nil {
+			if err := checkJDKFlags(p, opts); err != nil {
 				return err
 			}
 		}
-		e := examine(plan)
+		e := examine(p)
 		d.Experiments = append(d.Experiments, e)
 		d.Fits = d.Fits && e.Fits
 	}
@@ -109,20 +109,20 @@ func runDoctor(c *cli.Context) error {
 	return err
 }
 
-func examine(plan *lab.Plan) examined {
+func examine(p *plan.Plan) examined {
 	e := examined{
-		Name: plan.Experiment.Name, Title: plan.Experiment.Title, Time: listTime(plan.Estimate),
-		Checks: plan.Preflight(), Rungs: plan.Rungs(), Unfit: plan.UnfitRungs(),
+		Name: p.Experiment.Name, Title: p.Experiment.Title, Time: listTime(p.Estimate),
+		Checks: p.Preflight(), Rungs: p.Rungs(), Unfit: p.UnfitRungs(),
 	}
 	if e.Unfit == nil {
-		e.Unfit = []lab.Unfit{}
+		e.Unfit = []plan.Unfit{}
 	}
-	e.Fits = len(e.Unfit) == 0 && !slices.ContainsFunc(e.Checks, func(c lab.Check) bool { return c.Status == lab.CheckLacking })
+	e.Fits = len(e.Unfit) == 0 && !slices.ContainsFunc(e.Checks, func(c plan.Check) bool { return c.Status == plan.CheckLacking })
 	return e
 }
 
 // checkMarks stand before the lines of checks.
-var checkMarks = map[string]string{lab.CheckOK: "✓", lab.CheckNote: "!", lab.CheckLacking: "✗"}
+var checkMarks = map[string]string{plan.CheckOK: "✓", plan.CheckNote: "!", plan.CheckLacking: "✗"}
 
 // write shows one experiment in full, or a line and its faults of each.
 func (d diagnosis) write(w io.Writer, full bool) error {
@@ -144,7 +144,7 @@ func (e examined) write(b *strings.Builder, full bool) {
 	}
 	fmt.Fprintf(b, "%s: %s, takes %s\n", e.Name, verdict, e.Time.Text)
 	for _, c := range e.Checks {
-		if !full && c.Status == lab.CheckOK {
+		if !full && c.Status == plan.CheckOK {
 			continue
 		}
 		fmt.Fprintf(b, "  %s %-12s  %s\n", checkMarks[c.Status], c.What, c.Text)

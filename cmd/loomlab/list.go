@@ -7,9 +7,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"loomlab/lab"
 	"loomlab/lab/experiment"
 	"loomlab/lab/java"
+	"loomlab/lab/plan"
 	"loomlab/lab/record"
 	"loomlab/lab/report"
 )
@@ -67,7 +67,7 @@ type listedExperiment struct {
 	QuickTime   listedTime     `json:"quick_time"` // with --quick
 	Needs       string         `json:"needs"`
 
-	needs lab.Needs // the same in figures
+	needs plan.Needs // the same in figures
 }
 
 // listedTime is an estimate, in seconds and as text.
@@ -133,16 +133,16 @@ func listExperiment(name string) (listedExperiment, error) {
 	if err != nil {
 		return listedExperiment{}, err
 	}
-	plan, err := lab.NewPlan(e, lab.Options{}, lab.Facts{})
+	p, err := plan.New(e, plan.Options{}, plan.Facts{})
 	if err != nil {
 		return listedExperiment{}, fmt.Errorf("%s: %w", name, err)
 	}
-	quick, err := lab.NewPlan(e, lab.Options{Quick: true}, lab.Facts{})
+	quick, err := plan.New(e, plan.Options{Quick: true}, plan.Facts{})
 	if err != nil {
 		return listedExperiment{}, fmt.Errorf("%s: %w", name, err)
 	}
 	connections, rates := []int{}, []float64{}
-	for _, rung := range plan.Experiment.Rungs() {
+	for _, rung := range p.Experiment.Rungs() {
 		if rung.Rate > 0 {
 			rates = append(rates, rung.Rate)
 		} else {
@@ -151,12 +151,12 @@ func listExperiment(name string) (listedExperiment, error) {
 	}
 	return listedExperiment{
 		Name: e.Name, Title: e.Title, Question: e.Question, Source: e.Source,
-		SUTs: plan.Order(), Connections: connections, Rates: rates, Cells: len(plan.Cells),
-		Time: listTime(plan.Estimate), QuickTime: listTime(quick.Estimate), Needs: plan.Needs.String(), needs: plan.Needs,
+		SUTs: p.Order(), Connections: connections, Rates: rates, Cells: len(p.Cells),
+		Time: listTime(p.Estimate), QuickTime: listTime(quick.Estimate), Needs: p.Needs.String(), needs: p.Needs,
 	}, nil
 }
 
-func listTime(e lab.Estimate) listedTime {
+func listTime(e plan.Estimate) listedTime {
 	return listedTime{e.Min.Seconds(), e.Max.Seconds(), e.String()}
 }
 

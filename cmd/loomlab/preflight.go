@@ -8,27 +8,27 @@ import (
 	"syscall"
 	"time"
 
-	"loomlab/lab"
+	"loomlab/lab/plan"
 	"loomlab/probes"
 )
 
 // preflight looks at what the machine has to give right before a run: it says
 // what will suffer or be skipped, and fails where nothing could be measured.
-func preflight(plan *lab.Plan, out string, progress io.Writer) error {
-	plan.Facts = factsNow(plan.Facts, out)
-	if plan.NothingFits() {
-		worst := plan.UnfitRungs()[0]
+func preflight(p *plan.Plan, out string, progress io.Writer) error {
+	p.Facts = factsNow(p.Facts, out)
+	if p.NothingFits() {
+		worst := p.UnfitRungs()[0]
 		return usagef("this machine cannot hold any cell of the run: %s: %s", worst.Reason, worst.Remedy)
 	}
-	for _, check := range plan.Preflight() {
+	for _, check := range p.Preflight() {
 		switch {
-		case check.Status == lab.CheckLacking && check.What == "disk":
+		case check.Status == plan.CheckLacking && check.What == "disk":
 			return usagef("%s: %s: %s", check.What, check.Text, check.Remedy)
-		case check.Status == lab.CheckNote:
+		case check.Status == plan.CheckNote:
 			fmt.Fprintf(progress, "note: %s: %s; %s\n", check.What, check.Text, check.Remedy)
 		}
 	}
-	for _, u := range plan.UnfitRungs() {
+	for _, u := range p.UnfitRungs() {
 		fmt.Fprintf(progress, "note: skipped: %s\n", u)
 	}
 	return nil
@@ -38,7 +38,7 @@ func preflight(plan *lab.Plan, out string, progress io.Writer) error {
 const busySample = 300 * time.Millisecond
 
 // factsNow adds to facts what changes from minute to minute.
-func factsNow(facts lab.Facts, out string) lab.Facts {
+func factsNow(facts plan.Facts, out string) plan.Facts {
 	facts.DiskFree = probes.DiskFree(existing(out))
 	fs := probes.NewFS("/")
 	before, own := fs.SampleMachine(), ownCPU()

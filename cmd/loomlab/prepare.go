@@ -13,6 +13,7 @@ import (
 	"loomlab/lab"
 	"loomlab/lab/java"
 	"loomlab/lab/netns"
+	"loomlab/lab/plan"
 	"loomlab/lab/record"
 	"loomlab/probes"
 )
@@ -26,8 +27,8 @@ func findJDKs(ctx context.Context) []java.JDK {
 }
 
 // planFacts is what this machine offers to a plan.
-func planFacts(ctx context.Context, m record.Machine, jdks []java.JDK, asked lab.Options) lab.Facts {
-	facts := lab.Facts{Cores: m.Cores, MemoryBytes: m.MemoryBytes, FDLimit: probes.HardFDLimit(), LocalPorts: probes.NewFS("/").LocalPorts(),
+func planFacts(ctx context.Context, m record.Machine, jdks []java.JDK, asked plan.Options) plan.Facts {
+	facts := plan.Facts{Cores: m.Cores, MemoryBytes: m.MemoryBytes, FDLimit: probes.HardFDLimit(), LocalPorts: probes.NewFS("/").LocalPorts(),
 		Capacity: probes.NewFS("/").Capacity()}
 	if facts.Capacity.MemoryBytes > 0 { // a control group's limit counts, not what is built in
 		facts.MemoryBytes = facts.Capacity.MemoryBytes
@@ -88,16 +89,16 @@ func haveMaven() bool {
 
 // prepare gets what the plan runs beside what is there: PostgreSQL, the apps, and
 // connections to other machines, which are the caller's to close.
-func prepare(ctx context.Context, plan *lab.Plan, jdks []java.JDK, progress io.Writer, stopped *signals) (hosts *lab.Hosts, err error) {
-	err = preparePostgres(ctx, plan, jdks, progress)
+func prepare(ctx context.Context, p *plan.Plan, jdks []java.JDK, progress io.Writer, stopped *signals) (hosts *lab.Hosts, err error) {
+	err = preparePostgres(ctx, p, jdks, progress)
 	if err == nil {
-		err = prepareApps(ctx, plan, jdks, progress)
+		err = prepareApps(ctx, p, jdks, progress)
 	}
 	if err == nil {
-		hosts, err = lab.Connect(ctx, plan, func(line string) { fmt.Fprintln(progress, line) })
+		hosts, err = lab.Connect(ctx, p, func(line string) { fmt.Fprintln(progress, line) })
 	}
 	if err == nil {
-		for _, line := range plan.Exposure() {
+		for _, line := range p.Exposure() {
 			fmt.Fprintf(progress, "note: %s\n", line)
 		}
 		return hosts, nil
@@ -109,8 +110,8 @@ func prepare(ctx context.Context, plan *lab.Plan, jdks []java.JDK, progress io.W
 }
 
 // prepareApps builds the jars that the plan's apps need, or finds them built.
-func prepareApps(ctx context.Context, plan *lab.Plan, jdks []java.JDK, progress io.Writer) error {
-	builds, err := appBuilds(ctx, plan, jdks)
+func prepareApps(ctx context.Context, p *plan.Plan, jdks []java.JDK, progress io.Writer) error {
+	builds, err := appBuilds(ctx, p, jdks)
 	if err != nil {
 		return err
 	}
@@ -134,14 +135,14 @@ func prepareApps(ctx context.Context, plan *lab.Plan, jdks []java.JDK, progress 
 // appBuild is one call of Maven, for all SUTs whose apps it can make.
 type appBuild struct {
 	options java.BuildOptions
-	suts    []*lab.PlannedSUT
+	suts    []*plan.SUT
 }
 
 // appBuilds are the builds that the plan needs: one for each Boot version and JDK.
-func appBuilds(ctx context.Context, plan *lab.Plan, jdks []java.JDK) ([]*appBuild, error) {
+func appBuilds(ctx context.Context, p *plan.Plan, jdks []java.JDK) ([]*appBuild, error) {
 	var builds []*appBuild
-	for i := range plan.SUTs {
-		sut := &plan.SUTs[i]
+	for i := range p.SUTs {
+		sut := &p.SUTs[i]
 		if !sut.NeedsApps() {
 			continue
 		}

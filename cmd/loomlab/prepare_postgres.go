@@ -8,14 +8,15 @@ import (
 
 	"loomlab/lab"
 	"loomlab/lab/java"
+	"loomlab/lab/plan"
 	"loomlab/lab/postgres"
 )
 
 // preparePostgres gets the programs of the plan's PostgreSQL, or makes the user's
 // own database ready. Where there is none after all, the SUTs that use it fail
 // with the reason and the others run; the error is for a run with no others.
-func preparePostgres(ctx context.Context, plan *lab.Plan, jdks []java.JDK, progress io.Writer) error {
-	pg := plan.Postgres
+func preparePostgres(ctx context.Context, p *plan.Plan, jdks []java.JDK, progress io.Writer) error {
+	pg := p.Postgres
 	if pg == nil {
 		return nil
 	}
@@ -32,7 +33,7 @@ func preparePostgres(ctx context.Context, plan *lab.Plan, jdks []java.JDK, progr
 		return err
 	}
 	pg.Missing = "there is no PostgreSQL: " + err.Error()
-	if slices.ContainsFunc(plan.SUTs, func(s lab.PlannedSUT) bool { return !s.UsesPostgres() }) {
+	if slices.ContainsFunc(p.SUTs, func(s plan.SUT) bool { return !s.UsesPostgres() }) {
 		tell("note: " + pg.Missing)
 		return nil
 	}

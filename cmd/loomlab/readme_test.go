@@ -14,8 +14,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"loomlab/lab"
 	"loomlab/lab/experiment"
+	"loomlab/lab/plan"
 )
 
 // fences returns the fenced blocks of a language in a Markdown text.
@@ -147,7 +147,7 @@ func writeReadmeExperiments(t *testing.T, text string) {
 		}
 		exp, err := experiment.Load(file)
 		if err == nil {
-			_, err = lab.NewPlan(exp, lab.Options{}, lab.Facts{})
+			_, err = plan.New(exp, plan.Options{}, plan.Facts{})
 		}
 		if err != nil {
 			t.Errorf("the experiment %s: %v", m[1], err)

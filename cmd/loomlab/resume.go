@@ -11,8 +11,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"loomlab/lab"
 	"loomlab/lab/java"
+	"loomlab/lab/plan"
 	"loomlab/lab/record"
 )
 
@@ -41,24 +41,24 @@ func resumeRun(c *cli.Context) error {
 	if info, err := os.Stat(saved.Path); err != nil || !info.IsDir() {
 		return usagef("--resume %s: a document holds a copy; name the run directory", path)
 	}
-	plan, jdks, err := resumePlan(c.Context, saved, c.String("postgres"))
+	p, jdks, err := resumePlan(c.Context, saved, c.String("postgres"))
 	if err != nil {
 		return usagef("%s cannot be resumed: %w", saved.Path, err)
 	}
 	for _, warning := range saved.Warnings {
 		fmt.Fprintf(c.App.ErrWriter, "note: %s\n", warning)
 	}
-	if err := preflight(plan, saved.Path, c.App.ErrWriter); err != nil {
+	if err := preflight(p, saved.Path, c.App.ErrWriter); err != nil {
 		return err
 	}
 	ctx, stopped := signalContext(c.Context)
 	defer stopped.stop()
-	hosts, err := prepare(ctx, plan, jdks, c.App.ErrWriter, stopped)
+	hosts, err := prepare(ctx, p, jdks, c.App.ErrWriter, stopped)
 	if err != nil {
 		return err
 	}
 	defer hosts.Disconnect()
-	if differences := plan.Differences(saved, version, machine()); len(differences) > 0 {
+	if differences := p.Differences(saved, version, machine()); len(differences) > 0 {
 		return usagef("%s cannot be resumed, for its cells would not be comparable: %s", saved.Path, strings.Join(differences, "; "))
 	}
 	run := saved.Run
@@ -70,13 +70,13 @@ func resumeRun(c *cli.Context) error {
 		return usagef("cannot go on writing %s: %w", saved.Path, err)
 	}
 	run.Resumed = append(run.Resumed, record.Resumption{At: time.Now().UTC(), Args: os.Args})
-	fmt.Fprintf(c.App.ErrWriter, "resuming %s: %d of %d cells are there\n", dir.ID(), plan.Kept(), len(plan.Cells))
-	return conduct(ctx, c, plan, hosts, dir, run, stopped)
+	fmt.Fprintf(c.App.ErrWriter, "resuming %s: %d of %d cells are there\n", dir.ID(), p.Kept(), len(p.Cells))
+	return conduct(ctx, c, p, hosts, dir, run, stopped)
 }
 
 // resumePlan plans the rest of a run for this machine.
-func resumePlan(ctx context.Context, saved *record.Saved, dsn string) (*lab.Plan, []java.JDK, error) {
+func resumePlan(ctx context.Context, saved *record.Saved, dsn string) (*plan.Plan, []java.JDK, error) {
 	jdks := findJDKs(ctx)
-	plan, err := lab.ResumePlan(saved, planFacts(ctx, machine(), jdks, lab.Options{}), dsn)
-	return plan, jdks, err
+	p, err := plan.Resume(saved, planFacts(ctx, machine(), jdks, plan.Options{}), dsn)
+	return p, jdks, err
 }

@@ -16,8 +16,9 @@ import (
 // rooms is the plan of the house. A line says which rooms a room may import;
 // those that it does not name it may not. Everybody may import clock.
 const rooms = `
-	cmd/loomlab         → lab, lab/claim, lab/experiment, lab/guard, lab/java, lab/netns, lab/postgres, lab/record, lab/report, lab/standin, loadgen, downstream, probes
-	lab                 → lab/claim, lab/experiment, lab/guard, lab/java, lab/jvm, lab/netns, lab/phrase, lab/postgres, lab/record, lab/tool, lab/verdict, probes, testdata
+	cmd/loomlab         → lab, lab/claim, lab/experiment, lab/guard, lab/java, lab/netns, lab/plan, lab/postgres, lab/record, lab/report, lab/standin, loadgen, downstream, probes
+	lab                 → lab/claim, lab/experiment, lab/guard, lab/java, lab/jvm, lab/netns, lab/phrase, lab/plan, lab/postgres, lab/record, lab/tool, lab/verdict, probes, testdata
+	lab/plan            → lab/experiment, lab/java, lab/jvm, lab/netns, lab/phrase, lab/postgres, lab/record, lab/verdict, probes
 	lab/experiment      → lab/claim, lab/experiments, lab/java, lab/netns, lab/phrase, lab/postgres, lab/record, probes
 	lab/experiments     →
 	lab/claim           → lab/phrase, lab/record

@@ -14,6 +14,7 @@ import (
 	"loomlab/lab"
 	"loomlab/lab/experiment"
 	"loomlab/lab/java"
+	"loomlab/lab/plan"
 	"loomlab/lab/postgres"
 	"loomlab/lab/record"
 	"loomlab/lab/report"
@@ -105,58 +106,58 @@ func runExperiment(c *cli.Context) error {
 		return err
 	}
 	host, jdks := machine(), findJDKs(c.Context)
-	plan, err := lab.NewPlan(exp, opts, planFacts(c.Context, host, jdks, opts))
+	p, err := plan.New(exp, opts, planFacts(c.Context, host, jdks, opts))
 	if err != nil {
 		return usagef("%w", err)
 	}
-	if err := checkJDKFlags(plan, opts); err != nil {
+	if err := checkJDKFlags(p, opts); err != nil {
 		return err
 	}
 	if c.Bool("check") && len(exp.Claims) == 0 {
 		return usagef("--check: the experiment %s makes no claims", exp.Name)
 	}
 	if c.Bool("dry-run") {
-		return plan.WriteDryRun(c.App.Writer)
+		return p.WriteDryRun(c.App.Writer)
 	}
-	if plan.Note != "" {
-		fmt.Fprintf(c.App.ErrWriter, "note: %s\n", plan.Note)
+	if p.Note != "" {
+		fmt.Fprintf(c.App.ErrWriter, "note: %s\n", p.Note)
 	}
-	for _, s := range plan.Skipped {
+	for _, s := range p.Skipped {
 		fmt.Fprintf(c.App.ErrWriter, "note: %s is skipped: %s\n", s.Name, s.Reason)
 	}
 	if err := checkOut(c.String("out")); err != nil {
 		return err
 	}
-	if err := preflight(plan, c.String("out"), c.App.ErrWriter); err != nil {
+	if err := preflight(p, c.String("out"), c.App.ErrWriter); err != nil {
 		return err
 	}
 	ctx, stopped := signalContext(c.Context)
 	defer stopped.stop()
-	hosts, err := prepare(ctx, plan, jdks, c.App.ErrWriter, stopped)
+	hosts, err := prepare(ctx, p, jdks, c.App.ErrWriter, stopped)
 	if err != nil {
 		return err
 	}
 	defer hosts.Disconnect()
 	started := time.Now().UTC()
-	dir, err := record.Create(c.String("out"), plan.Experiment.Name, started)
+	dir, err := record.Create(c.String("out"), p.Experiment.Name, started)
 	if err != nil {
 		return usagef("cannot make a run directory in %s: %w", c.String("out"), err)
 	}
 	run := record.Run{
-		Schema: record.Schema, ID: dir.ID(), Version: version, Args: os.Args, Experiment: plan.Experiment,
-		Standins: plan.Standins, Note: plan.Note, Machine: host, Started: started, Order: plan.ForkOrders(),
+		Schema: record.Schema, ID: dir.ID(), Version: version, Args: os.Args, Experiment: p.Experiment,
+		Standins: p.Standins, Note: p.Note, Machine: host, Started: started, Order: p.ForkOrders(),
 	}
-	return conduct(ctx, c, plan, hosts, dir, run, stopped)
+	return conduct(ctx, c, p, hosts, dir, run, stopped)
 }
 
 // conduct runs the plan into dir, which it closes, and shows what came of it.
-func conduct(ctx context.Context, c *cli.Context, plan *lab.Plan, hosts *lab.Hosts, dir *record.Dir, run record.Run, stopped *signals) error {
+func conduct(ctx context.Context, c *cli.Context, p *plan.Plan, hosts *lab.Hosts, dir *record.Dir, run record.Run, stopped *signals) error {
 	defer dir.Close()
 	tty, width := report.Terminal(c.App.ErrWriter)
-	view := report.NewLive(c.App.ErrWriter, tty && !c.Bool("quiet"), width, plan.Experiment)
-	view.Before(run.Starts, plan.Before)
-	view.Expect(len(plan.Cells), (plan.Estimate.Min+plan.Estimate.Max)/2)
-	_, runErr := lab.Run(ctx, plan, hosts, dir, run, view)
+	view := report.NewLive(c.App.ErrWriter, tty && !c.Bool("quiet"), width, p.Experiment)
+	view.Before(run.Starts, p.Before)
+	view.Expect(len(p.Cells), (p.Estimate.Min+p.Estimate.Max)/2)
+	_, runErr := lab.Run(ctx, p, hosts, dir, run, view)
 	view.Done()
 	closeErr := dir.Close()
 
@@ -215,8 +216,8 @@ func showRun(c *cli.Context, saved *record.Saved, path string) error {
 }
 
 // runOptions reads the flags that change the experiment.
-func runOptions(c *cli.Context) (lab.Options, error) {
-	opts := lab.Options{
+func runOptions(c *cli.Context) (plan.Options, error) {
+	opts := plan.Options{
 		SUTs: c.StringSlice("sut"), Standins: c.Bool("standins"), JDK: c.StringSlice("jdk"), Boot: c.StringSlice("boot"), Quick: c.Bool("quick"),
 		Memory: c.Bool("memory"), JFR: askedRung(c),
 		EqualRate: given(c, "equal-rate", c.Bool),
@@ -226,7 +227,7 @@ func runOptions(c *cli.Context) (lab.Options, error) {
 	}
 	var err error
 	if c.IsSet("scale") {
-		if opts.Scale, err = lab.ParseScale(c.String("scale")); err != nil {
+		if opts.Scale, err = plan.ParseScale(c.String("scale")); err != nil {
 			return opts, usagef("%w", err)
 		}
 	}
@@ -239,12 +240,12 @@ func runOptions(c *cli.Context) (lab.Options, error) {
 		}
 	}
 	if c.IsSet("connections") {
-		if opts.Connections, err = lab.ParseConnections(c.String("connections")); err != nil {
+		if opts.Connections, err = plan.ParseConnections(c.String("connections")); err != nil {
 			return opts, usagef("%w", err)
 		}
 	}
 	if c.IsSet("warmup") {
-		warmup, err := lab.ParseWarmup(c.String("warmup"))
+		warmup, err := plan.ParseWarmup(c.String("warmup"))
 		if err != nil {
 			return opts, usagef("%w", err)
 		}
@@ -263,10 +264,10 @@ func askedRung(c *cli.Context) *int {
 
 // checkJDKFlags refuses --jdk and --boot where they would change nothing: an
 // option that is ignored measures something else than was asked for.
-func checkJDKFlags(plan *lab.Plan, opts lab.Options) error {
+func checkJDKFlags(p *plan.Plan, opts plan.Options) error {
 	jdk, boot := false, false
-	for i := range plan.SUTs {
-		jdk, boot = jdk || plan.SUTs[i].NeedsJDK(), boot || plan.SUTs[i].NeedsBoot()
+	for i := range p.SUTs {
+		jdk, boot = jdk || p.SUTs[i].NeedsJDK(), boot || p.SUTs[i].NeedsBoot()
 	}
 	switch {
 	case len(opts.JDK) > 0 && !jdk:

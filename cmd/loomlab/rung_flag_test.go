@@ -6,7 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"loomlab/lab"
+	"loomlab/lab/plan"
 )
 
 // The rung of --jfr may be left out, and then the word after it is no rung.
@@ -39,7 +39,7 @@ func TestJFRFlag(t *testing.T) {
 	}
 }
 
-func rungText(opts lab.Options) string {
+func rungText(opts plan.Options) string {
 	if opts.JFR == nil {
 		return "none"
 	}
