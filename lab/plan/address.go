@@ -104,6 +104,7 @@ func HostText(h record.Host) string {
 // defaultHostDir is where programs and jars are kept on a host.
 const defaultHostDir = "~/.cache/loomlab"
 
+// HostDir is where programs and jars are kept on h.
 func HostDir(h record.Host) string {
 	if h.Dir == "" {
 		return defaultHostDir
@@ -132,6 +133,7 @@ const LoopbackAddress = "127.0.0.1"
 // AnyAddress is every address of a machine.
 const AnyAddress = "0.0.0.0"
 
+// HostPort joins an address and a port.
 func HostPort(address string, port int) string { return net.JoinHostPort(address, strconv.Itoa(port)) }
 
 // Loopback is the address of a port of this machine.

@@ -87,6 +87,7 @@ func (p *Plan) Unfit(key CellKey) string {
 	return reason
 }
 
+// Lacks is what this machine lacks for a cell.
 func (p *Plan) Lacks(key CellKey) []Lack {
 	if key.Connections == 0 {
 		return nil

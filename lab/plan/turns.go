@@ -87,6 +87,7 @@ type KeyOf struct {
 	equalRate bool
 }
 
+// KeyOf is the key of a measured cell.
 func (p *Plan) KeyOf(c *record.Cell) KeyOf {
 	key := CellKey{SUT: c.SUT, Fork: c.Fork, Connections: c.Connections, Round: c.Round}
 	planned := slices.Contains(p.Experiment.LoadOf(c.SUT).Rate, c.Rate)
