@@ -9,7 +9,6 @@ import (
 	"loomlab/lab/jvm"
 	"loomlab/lab/plan"
 	"loomlab/lab/record"
-	"loomlab/probes"
 )
 
 // The flight recorder (--jfr): after the last round of one rung, in the first
@@ -52,25 +51,26 @@ var errNoRecorder = errors.New("no flight recorder")
 
 // recordFlight fills r.
 func (f *fork) recordFlight(ctx context.Context, key plan.CellKey, r *record.Recording) error {
-	tools, reason := f.tools()
-	switch {
-	case reason != "":
+	sut, reason := f.insides(ctx)
+	if reason != "" {
 		return fmt.Errorf("%w: %s", errNoRecorder, reason)
-	case tools.JFR == "":
-		return fmt.Errorf("%w: no jfr tool beside %s", errNoRecorder, tools.Jcmd)
 	}
-	file, err := filepath.Abs(filepath.Join(f.lab.dir.Path(), r.File))
-	if err != nil {
-		return err
+	jfr, reason := sut.jfr(ctx)
+	if reason != "" {
+		return fmt.Errorf("%w: %s", errNoRecorder, reason)
 	}
-	if err := tools.StartRecording(ctx); err != nil {
+	if err := jvm.StartRecording(ctx, sut); err != nil {
 		return err
 	}
 	key.Round = 0 // its series is its own
 	cell := f.measure(ctx, job{CellKey: key})
 	// The recorder must not run on into the cells that follow, whatever happened.
-	if err := tools.StopRecording(context.WithoutCancel(ctx), file); err != nil {
+	answer, err := jvm.StopRecording(context.WithoutCancel(ctx), sut, sut.path(r.File))
+	if err != nil {
 		return err
+	}
+	if err := sut.fetch(ctx, r.File); err != nil {
+		return fmt.Errorf("the JVM wrote no recording (%s): %w", answer, err)
 	}
 	r.Cell, r.With, r.Span = &cell, record.CostOf(&cell), f.span
 	if ctx.Err() != nil {
@@ -80,36 +80,5 @@ func (f *fork) recordFlight(ctx context.Context, key plan.CellKey, r *record.Rec
 		r.Unsure = append(r.Unsure, "the window with the recorder is "+cell.Status+": "+cell.Reason)
 	}
 	f.lab.observer.Phase(r.SUT + " · reading the flight recording")
-	return tools.ReadRecording(ctx, file, r)
-}
-
-// tools finds the SUT's JVM and its jcmd; reason says why there is none.
-func (f *fork) tools() (t jvm.Tools, reason string) {
-	if f.appTree == nil {
-		return t, "the SUT is not a child of the lab"
-	}
-	home, pid := f.sut.JDKHome, 0
-	facts, err := f.appTree.JVM()
-	switch {
-	case err == nil:
-		pid = facts.PID
-		if facts.Home != "" {
-			home = facts.Home
-		}
-	case err.Error() == probes.NoJVM:
-		return t, err.Error()
-	default: // perf data is off or cannot be read: it is the SUT's own command, if that is java
-		if pid = f.javaPID(); pid == 0 {
-			return t, err.Error()
-		}
-	}
-	return jvm.ToolsOf(pid, home)
-}
-
-// javaPID is the SUT's first process if its command is java, else 0.
-func (f *fork) javaPID() int {
-	if f.app != nil && len(f.app.argv) > 0 && filepath.Base(f.app.argv[0]) == "java" {
-		return f.app.pid
-	}
-	return 0
+	return jvm.ReadRecording(ctx, jfr, filepath.Join(f.lab.dir.Path(), r.File), r)
 }

@@ -42,7 +42,7 @@ type fork struct {
 	gcLog      *jvm.GCLog        // nil before the first window, and where there is none
 	heap       *probes.HeapRange // nil before it was asked for
 	tree       processTree       // of the SUT; nil where it cannot be probed
-	appTree    *probes.Tree      // the same where the SUT is on this machine; else nil
+	awayPID    int               // of its JVM on another machine; 0 before it was asked for
 	prober     *prober
 	port       int
 	url        string // of the SUT, without a path
@@ -138,7 +138,7 @@ func (f *fork) launchers(tier string) []launcher {
 
 // inNetns puts places into the network namespace that the fork made, if it did.
 func (f *fork) inNetns(places []launcher) []launcher {
-	if f.sut.Netns != nil {
+	if f.sut.Netns != nil && f.netns != nil { // nil: it could not be made
 		for i := range places {
 			places[i].Netns = f.netns.Path()
 		}
@@ -283,7 +283,6 @@ func (f *fork) launchSUT(ctx context.Context, begin *record.Start) error {
 		return err
 	}
 	f.tree, err = f.watch.add(f.app)
-	f.appTree, _ = f.tree.(*probes.Tree)
 	if err != nil {
 		f.lab.observer.Warn(fmt.Sprintf("%s cannot be probed: %v", f.sut.Name, err))
 	}
@@ -455,6 +454,9 @@ func (f *fork) circumstances(j job) verdict.Circumstances {
 		Solo: f.soloP50, Instrument: f.lab.costsBefore(j), Others: f.otherMachines()}
 	if d := f.sut.Downstream; d != nil && d.Jitter == "" && len(d.Faults) == 0 {
 		about.Delay = time.Duration(d.Delay)
+	}
+	for _, s := range f.sites() {
+		about.ClockError = max(about.ClockError, s.clock.best().rtt/2)
 	}
 	if j.Rate == 0 && !f.bare {
 		about.Calibration = f.lab.calibration(j.Connections)

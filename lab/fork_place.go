@@ -262,6 +262,9 @@ func (s *site) placeholders(sut *plan.SUT) experiment.Placeholders {
 	if folder := s.folders[sut.Apps]; folder != "" {
 		values["apps"] = folder
 	}
+	if s.scratch != "" {
+		values["run_dir"] = s.scratch
+	}
 	return values
 }
 

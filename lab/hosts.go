@@ -59,12 +59,22 @@ func (h *Hosts) furnish(ctx context.Context, p *plan.Plan, s *plan.SUT, progress
 			if most, limit := p.MostDescriptors(s, tier), l.site.facts.FDLimit; limit > 0 && int64(most) > limit {
 				progress(fmt.Sprintf("note: a process may open %d descriptors on %s, and the %s takes up to %d; raise the limit of the login there (ulimit -Hn)", limit, l.site.name, tier, most))
 			}
-			if experiment.Mentions(words[tier], "apps") || tier == record.TierSUT && experiment.MentionsInEnv(s.Env, "apps") {
+			mentions := func(placeholder string) bool {
+				return experiment.Mentions(words[tier], placeholder) || tier == record.TierSUT && experiment.MentionsInEnv(s.Env, placeholder)
+			}
+			if mentions("apps") {
 				if _, err := l.site.copyFolder(ctx, s.Apps, progress); err != nil {
 					return err
 				}
 			}
-			if experiment.Mentions(words[tier], "jdk") || tier == record.TierSUT && experiment.MentionsInEnv(s.Env, "jdk") {
+			if mentions("run_dir") && l.site.scratch == "" {
+				var folder folderAnswer
+				if err := l.site.ask(ctx, askLimit, "scratch", nothing{}, &folder); err != nil {
+					return err
+				}
+				l.site.scratch = folder.Path
+			}
+			if mentions("jdk") {
 				if _, err := l.site.jdk(ctx, s.JDK); err != nil {
 					return err
 				}

@@ -154,6 +154,9 @@ func (l *link) ask(ctx context.Context, op string, body, result any) error {
 		}
 		return json.Unmarshal(got.Body, result)
 	case <-ctx.Done():
+		l.mu.Lock()
+		delete(l.waiting, m.ID) // an answer that comes after all has nobody to go to
+		l.mu.Unlock()
 		return context.Cause(ctx)
 	}
 }

@@ -16,18 +16,18 @@ import (
 // asked for the parts that are resident. Nil, with the reason, where either cannot say.
 // It takes half a second of a CPU and belongs outside every window.
 func (f *fork) memory(ctx context.Context) (*record.MemoryMap, string) {
-	tools, reason := f.tools()
+	sut, reason := f.insides(ctx)
 	if reason != "" {
 		return nil, reason
 	}
 	at := clock.Now().Seconds()
-	mappings, err := f.watch.fs.Mappings(tools.PID) // first: jcmd makes the JVM allocate
+	mappings, err := sut.mappings(ctx) // first: jcmd makes the JVM allocate
 	if errors.Is(err, probes.ErrNeedsLinux) {
 		mappings = nil
 	} else if err != nil {
 		return nil, fmt.Sprintf("what is resident cannot be read: %v", err)
 	}
-	answer, err := tools.Ask(ctx, "VM.native_memory", "summary")
+	answer, err := sut.Ask(ctx, "VM.native_memory", "summary")
 	if err != nil {
 		return nil, err.Error()
 	}
@@ -37,7 +37,7 @@ func (f *fork) memory(ctx context.Context) (*record.MemoryMap, string) {
 	}
 	if f.heap == nil { // it never moves
 		heap := probes.HeapRange{}
-		if info, err := tools.Ask(ctx, "GC.heap_info"); err == nil {
+		if info, err := sut.Ask(ctx, "GC.heap_info"); err == nil {
 			heap, _ = probes.ParseHeapRange(info)
 		}
 		f.heap = &heap

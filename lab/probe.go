@@ -73,27 +73,28 @@ type probeServer struct {
 	ctx  context.Context
 	end  context.CancelFunc
 
-	mu     sync.Mutex
-	closed bool
-	tiers  map[int]*probedTier
-	places []string // folders on their way
+	mu      sync.Mutex
+	closed  bool
+	tiers   map[int]*probedTier
+	places  []string // folders that go with the probe: on their way, or for what tiers write
+	scratch string   // the latter; "" before it is asked for
 }
 
 // close ends every tier, all at the same time and without the usual patience, and
-// what was not sent to its end.
+// removes what was not sent to its end and what tiers have written.
 func (p *probeServer) close() {
 	p.mu.Lock()
 	p.closed = true
-	tiers := p.tiers
-	for _, folder := range p.places {
-		_ = os.RemoveAll(folder)
-	}
+	tiers, places := p.tiers, p.places
 	p.mu.Unlock()
 	var all sync.WaitGroup
 	for _, t := range tiers {
 		all.Go(t.abandon)
 	}
 	all.Wait()
+	for _, folder := range places {
+		_ = os.RemoveAll(folder)
+	}
 }
 
 // What hello says.
@@ -157,6 +158,11 @@ func init() { // a composite literal would refer to itself through serve
 		"stop":      asked((*probeServer).stop),
 		"sample":    asked((*probeServer).sample),
 		"figure":    asked((*probeServer).figure),
+		"jvm":       asked((*probeServer).jvm),
+		"jcmd":      asked((*probeServer).jcmd),
+		"mappings":  asked((*probeServer).mappings),
+		"scratch":   asked((*probeServer).makeScratch),
+		"read":      asked((*probeServer).read),
 	}
 }
 

@@ -31,6 +31,7 @@ type site struct {
 	clock   clockOffset
 	jdks    map[string]string // homes there, by what was asked for
 	folders map[string]string // copied there, by their paths here
+	scratch string            // folder for what tiers there write; "" where none does
 
 	mu    sync.Mutex
 	last  int

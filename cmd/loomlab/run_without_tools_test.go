@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -39,13 +40,26 @@ func TestRunWithoutTheToolsOfAJDK(t *testing.T) {
 		t.Parallel()
 		withoutTools(t, smallJRE(t, compiler)+server, "/", map[string]string{"memory": "no jcmd in", "recording": "no jcmd in"})
 	})
+	t.Run("with them on another machine", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		hosts := filepath.Join(dir, "hosts.yaml")
+		// A command that runs words elsewhere; this one runs them here.
+		text := fmt.Sprintf("hosts: {far: {command: [env], address: 127.0.0.1, dir: %q}}\n", filepath.Join(dir, "there"))
+		if err := os.WriteFile(hosts, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		sut := "{{jdk}}/bin/java -Xmx64m -m jdk.httpserver -b {{address}} -p {{port}} -d " + dir
+		withoutTools(t, sut, "/", nil, "--hosts", hosts, "--place", "sut=far", "--jdk", compiler.Home)
+	})
 }
 
 // withoutTools runs a SUT, asked for path, with all that looks inside it, and wants of what cannot
-// the reasons, by name; of what is not named, figures.
-func withoutTools(t *testing.T, sut, path string, reasons map[string]string) {
+// the reasons, by name; of what is not named, figures. A nil map means that there is
+// a GC log too.
+func withoutTools(t *testing.T, sut, path string, reasons map[string]string, flags ...string) {
 	t.Helper()
-	p := startRun(t, "article", "--sut", "x="+sut, "--path", path, "--connections", "4", "--memory", "--jfr")
+	p := startRun(t, append([]string{"article", "--sut", "x=" + sut, "--path", path, "--connections", "4", "--memory", "--jfr"}, flags...)...)
 	status := p.end(2 * time.Minute)
 	doc := p.document()
 	if status != exitOK || statuses(doc.Cells) != "ok" || len(doc.Run.Recordings) != 1 {
@@ -55,6 +69,9 @@ func withoutTools(t *testing.T, sut, path string, reasons map[string]string) {
 	probe := cell.Probes["sut"]
 	if probe == nil || probe.CPUS == nil || probe.RSSBytes == nil {
 		t.Fatalf("the system's own figures are gone too: %+v", probe)
+	}
+	if reasons == nil && cell.Pauses == nil {
+		t.Errorf("no pauses: %q", cell.Unavailable["pauses"])
 	}
 	for name, got := range map[string]struct {
 		has    bool

@@ -4,8 +4,8 @@
 //
 // The usual steps: [ToolsOf] finds the tools of the JDK that a JVM runs on;
 // [Tools.Ask] sends a diagnostic command; [OpenGCLog] follows the log that
-// [GCLogFlag] makes it write; [Tools.StartRecording], [Tools.StopRecording] and
-// [Tools.ReadRecording] enclose a window.
+// [GCLogFlag] makes it write; [StartRecording], [StopRecording] and
+// [ReadRecording] enclose a window.
 //
 // Limits: HotSpot, JDK 17 and newer. A JRE without jcmd or jfr answers nothing, and
 // the reason says so. All of it costs the JVM time and belongs outside of windows,

@@ -22,13 +22,17 @@ import (
 // The two decorations are the clock of the lab on Linux, and the wall clock elsewhere;
 // a pid in the name keeps the starts of one SUT apart.
 func GCLogFlag(sut string) string {
-	return "-Xlog:gc,gc+phases:file={{run_dir}}/" + gcLogName(sut, "%p") + ":tm,tn:filecount=0"
+	return "-Xlog:gc,gc+phases:file={{run_dir}}/" + GCLogName(sut, "%p") + ":tm,tn:filecount=0"
 }
 
-func gcLogName(sut, pid string) string { return "gc-" + sut + "-" + pid + ".log" }
+// GCLogName is the name of the log that [GCLogFlag] makes a process write.
+func GCLogName(sut, pid string) string { return "gc-" + sut + "-" + pid + ".log" }
 
 // GCLog follows the log of one JVM while that writes it.
 type GCLog struct {
+	// Ahead is by how many seconds the clock of the JVM's machine is ahead of the lab's.
+	Ahead float64
+
 	path    string
 	offset  int64
 	partial []byte // a line that had not ended
@@ -38,7 +42,7 @@ type GCLog struct {
 // OpenGCLog finds the log of one of the processes; nil where none writes any.
 func OpenGCLog(dir, sut string, pids []int) *GCLog {
 	for _, pid := range pids {
-		path := filepath.Join(dir, gcLogName(sut, strconv.Itoa(pid)))
+		path := filepath.Join(dir, GCLogName(sut, strconv.Itoa(pid)))
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 			return &GCLog{path: path}
 		}
@@ -68,6 +72,7 @@ func (g *GCLog) Window(opened, closed float64) (*record.Pauses, error) {
 	g.partial = slices.Clone(data[whole:])
 	for line := range bytes.Lines(data[:whole]) {
 		if p, ok := parsePause(string(bytes.TrimSpace(line)), runtime.GOOS == "linux"); ok {
+			p.At -= g.Ahead
 			g.pauses = append(g.pauses, p)
 		}
 	}

@@ -58,7 +58,7 @@ func TestParsePause(t *testing.T) {
 
 // Windows take what was written since the one before, also of a line that was half written then.
 func TestGCLogByWindows(t *testing.T) {
-	path := filepath.Join(t.TempDir(), gcLogName("virtual", "42"))
+	path := filepath.Join(t.TempDir(), GCLogName("virtual", "42"))
 	log, err := os.Create(path)
 	if err != nil {
 		t.Fatal(err)

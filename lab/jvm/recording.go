@@ -26,31 +26,32 @@ const (
 	socketEvents = 100_000
 )
 
+// Asker sends a diagnostic command to a JVM, as jcmd does: the JVM's own [Tools], or
+// somebody who has them.
+type Asker interface {
+	Ask(ctx context.Context, command ...string) (answer string, err error)
+}
+
 // StartRecording starts the flight recorder with the JDK's own settings "profile".
-func (t Tools) StartRecording(ctx context.Context) error {
-	_, err := t.Ask(ctx, "JFR.start", "name="+recordingName, "settings=profile")
+func StartRecording(ctx context.Context, jvm Asker) error {
+	_, err := jvm.Ask(ctx, "JFR.start", "name="+recordingName, "settings=profile")
 	return err
 }
 
-// StopRecording stops the recorder, which writes what it has into file.
-func (t Tools) StopRecording(ctx context.Context, file string) error {
-	answer, err := t.Ask(ctx, "JFR.stop", "name="+recordingName, "filename="+jcmdWord(file))
-	if err != nil {
-		return err
-	}
-	if _, missing := os.Stat(file); missing != nil {
-		return fmt.Errorf("the JVM wrote no recording: %s", phrase.Printable(phrase.FirstLine(afterPID(answer))))
-	}
-	return nil
+// StopRecording stops the recorder, which writes what it has into file, a path of the
+// machine that the JVM is on. Its answer says why it did not.
+func StopRecording(ctx context.Context, jvm Asker, file string) (answer string, err error) {
+	answer, err = jvm.Ask(ctx, "JFR.stop", "name="+recordingName, "filename="+jcmdWord(file))
+	return phrase.Printable(phrase.FirstLine(afterPID(answer))), err
 }
 
-// ReadRecording asks the JDK's own jfr tool what the recording holds, puts what was
+// ReadRecording asks a JDK's jfr tool (its path) what the recording in file holds, puts what was
 // found inside r.Span into r, and draws the flame graphs beside file.
-func (t Tools) ReadRecording(ctx context.Context, file string, r *record.Recording) error {
+func ReadRecording(ctx context.Context, jfr, file string, r *record.Recording) error {
 	ctx, cancel := context.WithTimeout(ctx, jfrPatience)
 	defer cancel()
 	var summary bytes.Buffer
-	if err := t.runJFR(ctx, func(out io.Reader) error {
+	if err := runJFR(ctx, jfr, func(out io.Reader) error {
 		_, err := summary.ReadFrom(io.LimitReader(out, 1<<20))
 		return err
 	}, "summary", file); err != nil {
@@ -62,7 +63,7 @@ func (t Tools) ReadRecording(ctx context.Context, file string, r *record.Recordi
 	take := func(out io.Reader) error {
 		return eachJFREvent(out, func(e jfrEvent) error { found.add(e); return nil })
 	}
-	if err := t.runJFR(ctx, take, "print", "--json", "--stack-depth", fmt.Sprint(jfrDepth),
+	if err := runJFR(ctx, jfr, take, "print", "--json", "--stack-depth", fmt.Sprint(jfrDepth),
 		"--events", "ExecutionSample,ObjectAllocationSample,VirtualThreadPinned,GCPhasePause,JavaThreadStatistics", file); err != nil {
 		return err
 	}
@@ -76,7 +77,7 @@ func (t Tools) ReadRecording(ctx context.Context, file string, r *record.Recordi
 			return nil
 		})
 	}
-	if err := t.runJFR(ctx, capped, "print", "--json", "--stack-depth", "1", "--events", "SocketRead,SocketWrite", file); err != nil {
+	if err := runJFR(ctx, jfr, capped, "print", "--json", "--stack-depth", "1", "--events", "SocketRead,SocketWrite", file); err != nil {
 		return err
 	}
 	if sockets == socketEvents {
@@ -124,10 +125,10 @@ func jcmdWord(path string) string {
 }
 
 // runJFR runs the jfr tool and hands its output to read, which may leave before the end.
-func (t Tools) runJFR(ctx context.Context, read func(io.Reader) error, words ...string) error {
+func runJFR(ctx context.Context, jfr string, read func(io.Reader) error, words ...string) error {
 	running, cancel := context.WithCancel(ctx)
 	defer cancel()
-	cmd := tool.Command(running, t.JFR, append([]string{"-J-XX:+UseSerialGC", "-J-XX:-UsePerfData"}, words...)...)
+	cmd := tool.Command(running, jfr, append([]string{"-J-XX:+UseSerialGC", "-J-XX:-UsePerfData"}, words...)...)
 	cmd.Env = withoutJavaOptions(os.Environ())
 	var said tool.Opening
 	cmd.Stderr = &said

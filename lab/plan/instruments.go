@@ -14,9 +14,6 @@ import (
 // the SUT's own flags.
 func (p *Plan) instruments(s SUT) []string {
 	var flags []string
-	if p.Launcher(&s.SUT, record.TierSUT).Host != "" {
-		return nil // what they write would stay on the other machine
-	}
 	if p.Experiment.Memory {
 		flags = append(flags, jvm.NMTFlag)
 	}
@@ -37,14 +34,14 @@ func (p *Plan) instrumented(s *SUT) []string {
 	if filepath.Base(words[0]) == "java" {
 		return append(append(words[:1:1], p.instruments(*s)...), words[1:]...)
 	}
-	if p.Experiment.Memory && p.Launcher(&s.SUT, record.TierSUT).Host == "" {
+	if p.Experiment.Memory {
 		const variable = "JDK_JAVA_OPTIONS"
 		env := map[string]string{}
 		for key, value := range s.Env {
 			env[key] = value
 		}
 		own, set := env[variable]
-		if !set {
+		if !set && p.Launcher(&s.SUT, record.TierSUT).Host == "" {
 			own = os.Getenv(variable)
 		}
 		if !strings.Contains(own, jvm.NMTFlag) { // a run that is resumed has it already

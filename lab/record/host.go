@@ -12,7 +12,7 @@ type Host struct {
 	// or stand, quoted for a shell, where it says {{command}}.
 	Command []string `yaml:"command" json:"command,omitempty"`
 	// Address is where other tiers reach those on this host. "": for ssh, the
-	// Address that ssh connects to.
+	// address that ssh connects to.
 	Address string `yaml:"address" json:"address,omitempty"`
 	// Dir is the folder for the program and jars; "" is ~/.cache/loomlab.
 	Dir string `yaml:"dir" json:"dir,omitempty"`

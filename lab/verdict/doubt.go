@@ -24,6 +24,9 @@ type Circumstances struct {
 	Resumed bool // another process has climbed the lower rungs of this fork
 	// Solo is what a downstream that is not ours takes when it is asked alone; 0: it is ours.
 	Solo        time.Duration
+	// ClockError is by how much the clock of another machine may be off from what is
+	// known of it; 0: all tiers are on one clock.
+	ClockError  time.Duration
 	Calibration *record.Cell // of the same rung; nil without one
 	Instrument  []float64    // µs of CPU a request of engine and downstream, in the other forks' windows
 }
@@ -33,7 +36,7 @@ type Circumstances struct {
 var doubtRules = []func(record.Cell, Circumstances) *record.Doubt{
 	impossibleThroughput, impossibleCalls, impossibleMean, impossibleSlots, impossibleAccount,
 	fewerConnections, stuck, errorsSeen, restarted, resumed, notSteady, jitBusy, notQuiet,
-	startSpread, unequal, engineSaturated, engineLate, downstreamRejected, downstreamSaturated, downstreamLate, waitsForCPU, calibrationDrift, machineSpeed, machineBusy,
+	startSpread, unequal, clocksApart, engineSaturated, engineLate, downstreamRejected, downstreamSaturated, downstreamLate, waitsForCPU, calibrationDrift, machineSpeed, machineBusy,
 	renewed, retried, heavyTail, thinP99,
 }
 

@@ -3,7 +3,9 @@ package verdict
 import (
 	"fmt"
 	"math"
+	"time"
 
+	"loomlab/lab/phrase"
 	"loomlab/lab/record"
 )
 
@@ -12,6 +14,8 @@ import (
 
 const (
 	spreadMS = 5.0 // between the starts of generators
+	// clockError is how well clocks have to be known: as well as generators start.
+	clockError = 5 * time.Millisecond
 	// unequalShare is how far a generator's throughput may be from its part of the
 	// whole. Its connections meet the same SUT as all others, and in a closed loop
 	// throughput is connections ÷ latency: 5 % less is 5 % more latency, which only
@@ -98,4 +102,15 @@ func partOf(l *record.LoadResult, g *record.LoadGenerator) float64 {
 		return *g.OfferedPerS / l.Open.OfferedPerS
 	}
 	return float64(g.Connections) / float64(max(1, l.Connections.Requested))
+}
+
+// clocksApart: the window is the load's, and what other machines say of themselves
+// is cut to it by comparing clocks.
+func clocksApart(_ record.Cell, about Circumstances) *record.Doubt {
+	if about.ClockError <= clockError {
+		return nil
+	}
+	return &record.Doubt{Kind: "clocks-apart", Threshold: "the clocks of all machines are known within 5 ms of each other",
+		Evidence: fmt.Sprintf("one is known within %s", phrase.Millis(about.ClockError.Seconds())),
+		Remedy:   "CPU, memory and the downstream's account may be those of moments beside the window: a quicker way to that host, or a longer window (--duration)"}
 }

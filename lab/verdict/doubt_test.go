@@ -118,6 +118,8 @@ func TestDoubts(t *testing.T) {
 		{"… and late", func(c *cell, _ *about) { divide(c, 0); c.Load.Generators[1].Engine.LagP99MS = new(6.0) }, "engine-late"},
 		{"… and waiting for a CPU", func(c *cell, _ *about) { divide(c, 0); c.Load.Generators[1].RunDelayS = new(401.0) }, "waits-for-cpu"},
 		{"they do not begin together", func(c *cell, _ *about) { divide(c, 0); c.Load.StartSpreadMS = new(5.1) }, "start-spread"},
+		{"clocks known within 5 ms", func(_ *cell, a *about) { a.ClockError = 5 * time.Millisecond }, ""},
+		{"not so well", func(_ *cell, a *about) { a.ClockError = 5100 * time.Microsecond }, "clocks-apart"},
 		{"within 5 % of their parts", func(c *cell, _ *about) { divide(c, 0.05) }, ""},
 		{"not so", func(c *cell, _ *about) { divide(c, 0.054) }, "generators-unequal"},
 		{"which may be chance where latencies vary", func(c *cell, _ *about) { divide(c, 0.054); c.Load.LatencyMS.Stddev = 2000 }, ""},
