@@ -32,8 +32,14 @@ func NewWindow(samples []Sample, open, close float64) Window {
 		cores := *cpu / seconds
 		w.Cores = &cores
 	}
-	detailed := slices.DeleteFunc(slices.Clone(inside), func(s Sample) bool { return s.RunDelayS == nil })
-	if w.RunDelayS, _ = c.difference("run_delay_s", func(s Sample) *float64 { return s.RunDelayS }); w.RunDelayS != nil {
+	// Detailed samples have edges of their own: an ordinary one may lie nearer to the
+	// window's, and the detailed one just beyond it.
+	detailed := between(slices.DeleteFunc(slices.Clone(samples), func(s Sample) bool { return s.RunDelayS == nil }), open, close)
+	waits := cutter{detailed, c.seconds, w.Unavailable}
+	if len(detailed) == 0 {
+		waits.samples = inside // which say why there is none
+	}
+	if w.RunDelayS, _ = waits.difference("run_delay_s", func(s Sample) *float64 { return s.RunDelayS }); w.RunDelayS != nil {
 		w.Groups = groupsBetween(detailed)
 	}
 	w.RSSBytes = c.extent("rss_bytes", func(s Sample) *int64 { return s.RSSBytes })

@@ -33,6 +33,21 @@ func TestWindowIsCutAtItsEdges(t *testing.T) {
 	}
 }
 
+// An ordinary sample of the second may come between the window's end and the detailed
+// one that closes it.
+func TestDetailedSamplesHaveTheirOwnEdges(t *testing.T) {
+	samples := series(9.01, 10.01, 10.02, 11.01, 19.01, 20.01, 20.03, 21.01)
+	for i, wait := range map[int]float64{2: 1.5, 6: 4} {
+		samples[i].RunDelayS = ptr(wait)
+	}
+	w := NewWindow(samples, 10, 20)
+	if w.RunDelayS == nil {
+		t.Fatal(w.Unavailable["run_delay_s"])
+	}
+	near(t, "run_delay_s", *w.RunDelayS, 2.5, 1e-9)
+	near(t, "cpu_s", *w.CPUS, 5, 0.02)
+}
+
 func TestWindowWithoutItsSamples(t *testing.T) {
 	for name, samples := range map[string][]Sample{
 		"none":    nil,

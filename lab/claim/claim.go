@@ -13,11 +13,11 @@ import (
 // reads nothing but the record, so it works for every stored run.
 //
 // A claim is confirmed or refuted where the arithmetic decides it (see
-// claim_eval.go) and nothing speaks against deciding. Otherwise it is undecided,
+// eval.go) and nothing speaks against deciding. Otherwise it is undecided,
 // with the reason: a figure that was not measured or cannot be trusted, stand-ins
 // in place of the real thing, a run shortened by --quick, rounds on both sides of
 // the threshold, or, for what would be refuted, CPUs that the author had and this
-// machine has not.
+// machine has not, where more of them could turn it.
 func Decide(saved *record.Saved) []record.ClaimResult {
 	results := []record.ClaimResult{}
 	for _, claim := range saved.Run.Experiment.Claims {
@@ -48,6 +48,7 @@ func decide(saved *record.Saved, claim record.Claim) record.ClaimResult {
 	}
 	result.Arithmetic = e.text(expr.root)
 	outcome := map[truth]string{yes: record.Confirmed, no: record.Refuted, open: record.Undecided}[e.truth(expr.root)]
+	judge.couldTurn = e.withMoreCPUs(judge.cpuBound).truth(expr.root) != no
 	result.Outcome, result.Reason = judge.outcome(outcome, result.Figures)
 	return result
 }
@@ -58,6 +59,8 @@ type judgement struct {
 	standins []string // SUTs that were stand-ins
 	unsound  []string // figures that cannot be trusted, with the reason
 	cpuBound []string // figures that the CPUs of this machine bound
+	// couldTurn says that a refuted claim need not be, were those figures better.
+	couldTurn bool
 }
 
 // outcome is what remains of the arithmetic's: the first thing that speaks
@@ -81,7 +84,7 @@ func (j *judgement) outcome(arithmetic string, figures []record.ClaimFigure) (ou
 		return record.Undecided, fmt.Sprintf("the rounds lie on both sides; %d forks would give an interval", record.IntervalForks)
 	case len(j.unsound) > 0:
 		return record.Undecided, strings.Join(j.unsound, "; ") + would
-	case arithmetic == record.Refuted && len(j.cpuBound) > 0 && j.fewerCores():
+	case arithmetic == record.Refuted && j.couldTurn && j.fewerCores():
 		return record.Undecided, fmt.Sprintf("limited by the %s of this machine, where the author had %d: %s%s",
 			phrase.Count(run.Machine.Cores, "core"), run.Experiment.Source.Cores, strings.Join(j.cpuBound, ", "), would)
 	}
@@ -92,6 +95,16 @@ func (j *judgement) outcome(arithmetic string, figures []record.ClaimFigure) (ou
 func (j *judgement) fewerCores() bool {
 	source, cores := j.saved.Run.Experiment.Source, j.saved.Run.Machine.Cores
 	return source != nil && cores > 0 && source.Cores > cores
+}
+
+// fullCPUs is the share of the machine's CPU time from which on it is used up,
+// whatever else the verdict found.
+const fullCPUs = 0.95
+
+// full tells whether the machine had next to no CPU time left in a window.
+func (j *judgement) full(c *record.Cell) bool {
+	m, cores := c.Machine, j.saved.Run.Machine.Cores
+	return m != nil && m.BusyS != nil && m.Seconds > 0 && cores > 0 && *m.BusyS >= fullCPUs*m.Seconds*float64(cores)
 }
 
 // missing says which figures have no value, and why.
@@ -236,6 +249,9 @@ func (j *judgement) trust(f *record.ClaimFigure, m record.Metric, cells []*recor
 			case d.Spoils(m) && spoilt == before:
 				spoils, spoilt = text, spoilt+1
 			}
+		}
+		if m.Timed {
+			bound = bound || j.full(c)
 		}
 		if c.Verdict != nil && m.Timed {
 			bound = bound || c.Verdict.Kind == record.VerdictCPU

@@ -9,6 +9,7 @@ import (
 	"github.com/expr-lang/expr"
 
 	"loomlab/lab/record"
+	"loomlab/probes"
 )
 
 func TestParseClaimMistakes(t *testing.T) {
@@ -243,6 +244,10 @@ func TestClaims(t *testing.T) {
 		{"fewer cores do not confirm less", holds, func(s *record.Saved) { s.Cells[0].Verdict = &record.Verdict{Kind: record.VerdictCPU} }, record.Confirmed, ""},
 		{"fewer cores do not refute", fails, func(s *record.Saved) { s.Cells[0].Verdict = &record.Verdict{Kind: record.VerdictCPU} }, record.Undecided,
 			"limited by the 2 cores of this machine, where the author had 10: throughput('a', 10); by the figures as they are it would be refuted"},
+		{"fewer cores where more would only refute more", fails, func(s *record.Saved) { s.Cells[4].Verdict = &record.Verdict{Kind: record.VerdictCPU} }, record.Refuted, ""},
+		{"no CPU time left, whatever the verdict", fails, func(s *record.Saved) {
+			s.Cells[1].Verdict, s.Cells[1].Machine = &record.Verdict{Kind: record.VerdictMemory}, &probes.MachineWindow{Seconds: 10, BusyS: new(19.5)}
+		}, record.Undecided, "limited by the 2 cores of this machine, where the author had 10: throughput('a', 10)"},
 		{"as many cores do", fails, func(s *record.Saved) {
 			s.Cells[0].Verdict, s.Run.Machine.Cores = &record.Verdict{Kind: record.VerdictCPU}, 10
 		}, record.Refuted, ""},

@@ -1,7 +1,9 @@
 package claim
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
@@ -232,4 +234,26 @@ func (e evaluation) side(n ast.Node) string {
 		return text + " = " + s.String()
 	}
 	return text
+}
+
+// withMoreCPUs is the evaluation in which the figures called bound may be better than
+// they are, by however much: throughput higher, latency lower.
+func (e evaluation) withMoreCPUs(bound []string) evaluation {
+	wider := evaluation{expr: e.expr, spans: maps.Clone(e.spans)}
+	for _, call := range e.expr.Figures {
+		s, known := wider.spans[call.String()]
+		if !known || !slices.Contains(bound, call.String()) {
+			continue
+		}
+		switch call.of.Metric.Better {
+		case "higher":
+			s.high = math.Inf(1)
+		case "lower":
+			s.low = min(s.low, 0)
+		default:
+			s = span{math.Inf(-1), math.Inf(1)}
+		}
+		wider.spans[call.String()] = s
+	}
+	return wider
 }

@@ -189,7 +189,7 @@ func machineCPU(f *figures) *record.Verdict {
 		return &record.Verdict{Kind: record.VerdictCPU, Evidence: fmt.Sprintf("machine %s of %d cores", phrase.Number3(*m.BusyS/m.Seconds), f.about.Cores),
 			Text: fmt.Sprintf("the machine's CPUs are used up: %s of %d cores are busy; who has them is not known.", phrase.Number3(*m.BusyS/m.Seconds), f.about.Cores)}
 	}
-	if !f.sut.known || !f.machineFull() || f.sut.demand() < cpuFull*f.sut.cpus {
+	if !f.sut.known || !f.machineFull() || f.sut.waits && f.sut.demand() < cpuFull*f.sut.cpus || f.sut.cores < 0.5*f.sut.cpus && !f.sut.waits {
 		return nil
 	}
 	all := float64(f.about.Cores)

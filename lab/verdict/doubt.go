@@ -23,7 +23,7 @@ type Circumstances struct {
 	Foreign bool
 	Resumed bool // another process has climbed the lower rungs of this fork
 	// Solo is what a downstream that is not ours takes when it is asked alone; 0: it is ours.
-	Solo        time.Duration
+	Solo time.Duration
 	// ClockError is by how much the clock of another machine may be off from what is
 	// known of it; 0: all tiers are on one clock.
 	ClockError  time.Duration

@@ -82,6 +82,7 @@ type figures struct {
 type tierFigures struct {
 	known       bool
 	cores, wait float64
+	waits       bool // whether wait is known
 	hottest     float64
 	group       string // that the busiest thread belongs to
 	threads     int64
@@ -131,7 +132,7 @@ func (f *figures) tier(name string) tierFigures {
 	}
 	t.known, t.cores = true, *p.Cores
 	if p.RunDelayS != nil {
-		t.wait = *p.RunDelayS / f.seconds
+		t.wait, t.waits = *p.RunDelayS/f.seconds, true
 	}
 	for _, g := range p.Groups {
 		if share := g.MaxCPUS / f.seconds; share > t.hottest {
@@ -188,7 +189,7 @@ func (f *figures) machineFull() bool {
 // sutIdle says that it is not for want of a CPU that the SUT does no more:
 // whatever the machine does, its threads neither run nor wait to run.
 func (f *figures) sutIdle() bool {
-	return f.sut.known && f.sut.cpus > 0 && f.sut.demand() < 0.75*f.sut.cpus
+	return f.sut.known && f.sut.cpus > 0 && f.sut.demand() < 0.75*f.sut.cpus && (f.sut.waits || !f.machineFull())
 }
 
 // demand is how many CPUs a tier would have used, had it had them.

@@ -256,6 +256,19 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+// On a machine whose cores are all busy a SUT is not idle because nobody counted how
+// long its threads waited.
+func TestVerdictWithoutWaits(t *testing.T) {
+	v := scene{n: 1000, x: 26000, delay: 0.010, served: 0.0114, sut: cpu{cores: 3.3}, load: cpu{cores: 0.4}, change: func(c *record.Cell, _ *Evidence) {
+		for _, p := range c.Probes {
+			p.RunDelayS, p.Groups = nil, nil
+		}
+	}}.verdict()
+	if v == nil || v.Kind != record.VerdictCPU || v.Sure || !strings.Contains(v.Text, "the machine's CPUs are the limit: 3.76 of 4 cores are busy, and the SUT uses most, 3.3.") {
+		t.Errorf("%+v", v)
+	}
+}
+
 func TestNoVerdictWithoutFigures(t *testing.T) {
 	for name, c := range map[string]record.Cell{
 		"skipped":     {Status: "skipped"},
