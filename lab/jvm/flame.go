@@ -2,47 +2,15 @@ package jvm
 
 import (
 	"bufio"
-	"cmp"
 	"fmt"
 	"hash/fnv"
 	"html"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 
 	"loomlab/lab/phrase"
+	"loomlab/lab/record"
 )
-
-// flame is a tree of stacks that begin alike, from the outermost caller on, with
-// the weight (samples, bytes) that each branch was seen with.
-type flame struct{ root *flameNode }
-
-type flameNode struct {
-	name     string
-	weight   int64
-	children map[string]*flameNode
-}
-
-func newFlame() *flame { return &flame{&flameNode{name: "all"}} }
-
-// add counts a stack, innermost frame first.
-func (f *flame) add(stack []string, weight int64) {
-	node := f.root
-	node.weight += weight
-	for _, name := range slices.Backward(stack) {
-		child := node.children[name]
-		if child == nil {
-			if node.children == nil {
-				node.children = map[string]*flameNode{}
-			}
-			child = &flameNode{name: name}
-			node.children[name] = child
-		}
-		child.weight += weight
-		node = child
-	}
-}
 
 // Geometry of a flame graph, in the SVG's units.
 const (
@@ -55,41 +23,39 @@ const (
 
 // flameBox is a node with its place.
 type flameBox struct {
-	node  *flameNode
+	node  *record.Stacks
 	x, w  float64
 	depth int
 }
 
-// boxes lays the tree out: a child as wide as its share, children by name, so that
-// two graphs can be compared by eye.
-func (f *flame) boxes() (boxes []flameBox, depth int) {
-	if f.root.weight == 0 {
+// flameBoxes lays the tree out: a child as wide as its share.
+func flameBoxes(root *record.Stacks) (boxes []flameBox, depth int) {
+	if root.Weight == 0 {
 		return nil, 0
 	}
-	perWeight := flameWidth / float64(f.root.weight)
-	var lay func(n *flameNode, x float64, at int)
-	lay = func(n *flameNode, x float64, at int) {
-		w := float64(n.weight) * perWeight
+	perWeight := flameWidth / float64(root.Weight)
+	var lay func(n *record.Stacks, x float64, at int)
+	lay = func(n *record.Stacks, x float64, at int) {
+		w := float64(n.Weight) * perWeight
 		if w < flameLeast {
 			return
 		}
 		boxes = append(boxes, flameBox{n, x, w, at})
 		depth = max(depth, at+1)
-		for _, name := range slices.SortedFunc(maps.Keys(n.children), cmp.Compare) {
-			child := n.children[name]
+		for _, child := range n.Children {
 			lay(child, x, at+1)
-			x += float64(child.weight) * perWeight
+			x += float64(child.Weight) * perWeight
 		}
 	}
-	lay(f.root, 0, 0)
+	lay(root, 0, 0)
 	return boxes, depth
 }
 
-// writeSVG draws the graph: callers below, what they call above, each box as wide
+// drawFlames draws the graph: callers below, what they call above, each box as wide
 // as its share. Pointing at a box shows its name and share; it needs no script, so
 // that it can stand in any page. unit writes a weight in words.
-func (f *flame) writeSVG(w io.Writer, title string, unit func(int64) string) error {
-	boxes, depth := f.boxes()
+func drawFlames(w io.Writer, root *record.Stacks, title string, unit func(int64) string) error {
+	boxes, depth := flameBoxes(root)
 	out := bufio.NewWriter(w)
 	height := flameHead + float64(depth)*flameRow + 4
 	fmt.Fprintf(out, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" width="100%%" role="img" font-family="ui-monospace, Menlo, Consolas, monospace" font-size="11">`+"\n", flameWidth, height)
@@ -99,10 +65,10 @@ func (f *flame) writeSVG(w io.Writer, title string, unit func(int64) string) err
 	fmt.Fprintf(out, `<text x="4" y="20" font-size="14">%s</text>`+"\n", escapeSVG(title))
 	for _, b := range boxes {
 		y := height - 4 - float64(b.depth+1)*flameRow
-		share := 100 * float64(b.node.weight) / float64(f.root.weight)
+		share := 100 * float64(b.node.Weight) / float64(root.Weight)
 		fmt.Fprintf(out, `<g><title>%s: %s, %.1f %%</title><rect x="%.2f" y="%.1f" width="%.2f" height="%.0f" rx="1" fill="%s"/>`,
-			escapeSVG(b.node.name), escapeSVG(unit(b.node.weight)), share, b.x, y, b.w, flameRow-1, flameColor(b.node.name))
-		if text := fitting(shortMethod(b.node.name), int((b.w-6)/flameLetter)); text != "" {
+			escapeSVG(b.node.Name), escapeSVG(unit(b.node.Weight)), share, b.x, y, b.w, flameRow-1, flameColor(b.node.Name))
+		if text := fitting(shortMethod(b.node.Name), int((b.w-6)/flameLetter)); text != "" {
 			fmt.Fprintf(out, `<text x="%.2f" y="%.1f">%s</text>`, b.x+3, y+12, escapeSVG(text))
 		}
 		fmt.Fprint(out, "</g>\n")

@@ -22,8 +22,8 @@ const (
 // findings gathers what a recording shows of one window.
 type findings struct {
 	from, to  time.Time // of the window
-	cpu       *flame
-	allocated *flame
+	cpu       *record.Stacks
+	allocated *record.Stacks
 	hot       map[string]int64 // method → samples
 	places    map[string]int64 // "class, in method" → bytes
 	samples   int64
@@ -37,7 +37,7 @@ type findings struct {
 }
 
 func newFindings(from, to time.Time) *findings {
-	return &findings{from: from, to: to, cpu: newFlame(), allocated: newFlame(), hot: map[string]int64{}, places: map[string]int64{},
+	return &findings{from: from, to: to, cpu: &record.Stacks{Name: "all"}, allocated: &record.Stacks{Name: "all"}, hot: map[string]int64{}, places: map[string]int64{},
 		stacks: map[string]*record.PinnedStack{}, peers: map[string]*record.SocketWait{}}
 }
 
@@ -55,7 +55,7 @@ func (f *findings) add(e jfrEvent) {
 		f.samples++
 		if names := v.frames(); len(names) > 0 {
 			f.hot[names[0]]++
-			f.cpu.add(names, 1)
+			f.cpu.Add(names, 1)
 		}
 	case "jdk.ObjectAllocationSample":
 		f.allocation(v)
@@ -100,7 +100,7 @@ func (f *findings) allocation(v jfrValues) {
 		place += ", in " + names[0]
 	}
 	f.places[place] += weight
-	f.allocated.add(append([]string{"new " + class}, names...), weight)
+	f.allocated.Add(append([]string{"new " + class}, names...), weight)
 }
 
 // pin groups pinned threads by where they were. The machinery of virtual threads

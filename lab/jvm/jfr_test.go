@@ -76,9 +76,9 @@ func TestFindingsOfARecording(t *testing.T) {
 		t.Errorf("threads %+v, unsure %q", r.Threads, r.Unsure)
 	}
 	var names []string
-	boxes, depth := f.cpu.boxes()
+	boxes, depth := flameBoxes(f.cpu)
 	for _, b := range boxes {
-		names = append(names, b.node.name)
+		names = append(names, b.node.Name)
 	}
 	if got := strings.Join(names, " > "); depth != 3 || got != "all > app.Handler$$Lambda.run > java.util.HashMap.hash" {
 		t.Errorf("flame graph: %s", got)
@@ -135,13 +135,13 @@ func TestParseJFRSummary(t *testing.T) {
 // A graph is well-formed XML whatever the methods are called, no box is wider than
 // its caller's, and what is too narrow to see is left out.
 func TestFlameGraph(t *testing.T) {
-	f := newFlame()
-	f.add([]string{"java.util.HashMap.get", "app.Handler.call", "java.lang.Thread.run"}, 600)
-	f.add([]string{"app.Handler.<init>", "app.Handler.call", "java.lang.Thread.run"}, 399_000)
-	f.add([]string{"\x00hostile\u202e</text><script>\"'&\xff", "java.lang.Thread.run"}, 100_000)
-	f.add([]string{"never.Seen.once"}, 1)
+	f := &record.Stacks{Name: "all"}
+	f.Add([]string{"java.util.HashMap.get", "app.Handler.call", "java.lang.Thread.run"}, 600)
+	f.Add([]string{"app.Handler.<init>", "app.Handler.call", "java.lang.Thread.run"}, 399_000)
+	f.Add([]string{"\x00hostile\u202e</text><script>\"'&\xff", "java.lang.Thread.run"}, 100_000)
+	f.Add([]string{"never.Seen.once"}, 1)
 	var svg bytes.Buffer
-	if err := f.writeSVG(&svg, "CPU of <x> & y", func(n int64) string { return fmt.Sprint(n, " samples") }); err != nil {
+	if err := drawFlames(&svg, f, "CPU of <x> & y", func(n int64) string { return fmt.Sprint(n, " samples") }); err != nil {
 		t.Fatal(err)
 	}
 	dec := xml.NewDecoder(bytes.NewReader(svg.Bytes()))
@@ -170,14 +170,14 @@ func TestFlameGraph(t *testing.T) {
 	if strings.Contains(text, "never.Seen") {
 		t.Error("a box that nobody can see")
 	}
-	boxes, _ := f.boxes()
+	boxes, _ := flameBoxes(f)
 	for _, b := range boxes {
 		if b.x < 0 || b.x+b.w > flameWidth+1e-6 {
-			t.Errorf("%s lies outside: %+v", b.node.name, b)
+			t.Errorf("%s lies outside: %+v", b.node.Name, b)
 		}
 	}
 	var empty bytes.Buffer
-	if err := newFlame().writeSVG(&empty, "none", func(int64) string { return "" }); err != nil || !strings.Contains(empty.String(), "</svg>") {
+	if err := drawFlames(&empty, &record.Stacks{}, "none", func(int64) string { return "" }); err != nil || !strings.Contains(empty.String(), "</svg>") {
 		t.Errorf("an empty graph: %v", err)
 	}
 }

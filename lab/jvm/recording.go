@@ -46,7 +46,7 @@ func StopRecording(ctx context.Context, jvm Asker, file string) (answer string, 
 }
 
 // ReadRecording asks a JDK's jfr tool (its path) what the recording in file holds, puts what was
-// found inside r.Span into r, and draws the flame graphs beside file.
+// found inside r.Span into r, and keeps stacks and flame graphs beside file.
 func ReadRecording(ctx context.Context, jfr, file string, r *record.Recording) error {
 	ctx, cancel := context.WithTimeout(ctx, jfrPatience)
 	defer cancel()
@@ -84,36 +84,43 @@ func ReadRecording(ctx context.Context, jfr, file string, r *record.Recording) e
 		r.Unsure = append(r.Unsure, fmt.Sprintf("only the first %d waits for sockets were read", socketEvents))
 	}
 	found.into(r)
-	return found.draw(filepath.Dir(file), r)
+	return found.keep(filepath.Dir(file), r)
 }
 
-// draw writes the flame graphs into dir, and their names into r.
-func (f *findings) draw(dir string, r *record.Recording) error {
+// keep writes the stacks and the flame graphs into dir, and their names into r.
+func (f *findings) keep(dir string, r *record.Recording) error {
 	base := strings.TrimSuffix(r.File, ".jfr")
-	for _, graph := range []struct {
-		flame *flame
-		file  *string
-		name  string
-		title string
-		unit  func(int64) string
+	for _, of := range []struct {
+		stacks      *record.Stacks
+		file, graph *string
+		name, title string
+		unit        func(int64) string
 	}{
-		{f.cpu, &r.FlameGraph, base + "-cpu.svg", "CPU", func(n int64) string { return phrase.Count(int(n), "sample") }},
-		{f.allocated, &r.AllocationGraph, base + "-alloc.svg", "allocation", func(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/(1<<20)) }},
+		{f.cpu, &r.CPUStacks, &r.FlameGraph, "-cpu", "CPU", func(n int64) string { return phrase.Count(int(n), "sample") }},
+		{f.allocated, &r.AllocationStacks, &r.AllocationGraph, "-alloc", "allocation", func(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/(1<<20)) }},
 	} {
-		if graph.flame.root.weight == 0 {
+		if of.stacks.Weight == 0 {
 			continue
 		}
-		file, err := os.OpenFile(filepath.Join(dir, graph.name), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-		if err != nil {
+		title := fmt.Sprintf("%s at %d connections, %s: %s", r.SUT, r.Connections, of.title, of.unit(of.stacks.Weight))
+		stacks, graph := base+of.name+".folded", base+of.name+".svg"
+		if err := writeFile(filepath.Join(dir, stacks), of.stacks.Write); err != nil {
 			return err
 		}
-		title := fmt.Sprintf("%s at %d connections, %s: %s", r.SUT, r.Connections, graph.title, graph.unit(graph.flame.root.weight))
-		if err := errors.Join(graph.flame.writeSVG(file, title, graph.unit), file.Close()); err != nil {
+		if err := writeFile(filepath.Join(dir, graph), func(w io.Writer) error { return drawFlames(w, of.stacks, title, of.unit) }); err != nil {
 			return err
 		}
-		*graph.file = graph.name
+		*of.file, *of.graph = stacks, graph
 	}
 	return nil
+}
+
+func writeFile(path string, write func(io.Writer) error) error {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(file), file.Close())
 }
 
 // jcmdWord quotes a path for the arguments of a diagnostic command.

@@ -11,6 +11,9 @@ type Recording struct {
 	// FlameGraph and AllocationGraph are SVG files beside it; "" without samples.
 	FlameGraph      string `json:"flame_graph,omitempty"`
 	AllocationGraph string `json:"allocation_graph,omitempty"`
+	// CPUStacks and AllocationStacks are the files of [Stacks] that these were drawn from.
+	CPUStacks        string `json:"cpu_stacks,omitempty"`
+	AllocationStacks string `json:"allocation_stacks,omitempty"`
 
 	Cell    *Cell          `json:"cell"`    // the window that was recorded
 	Without *RecordingCost `json:"without"` // the last round before it

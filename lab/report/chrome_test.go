@@ -434,7 +434,7 @@ func (c *chrome) mouseAndKeys(file string) {
 func insidePage(t *testing.T) string {
 	saved := insideRun(t)
 	saved.Path = t.TempDir()
-	if err := os.WriteFile(filepath.Join(saved.Path, saved.Run.Recordings[0].FlameGraph), []byte(flameSVG), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(saved.Path, saved.Run.Recordings[0].CPUStacks), []byte(flameStacks), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	return writeTemp(t, "inside.html", render(t, "html", saved, TextOptions{}))
@@ -468,7 +468,7 @@ func (c *chrome) flameGraph(file string) {
 	for _, key := range []string{"ArrowDown", "ArrowRight"} {
 		c.key(key)
 	}
-	if said := c.eval("document.getElementById('said').textContent"); said != `"io.netty.Loop.run: 20 %, 247 of 1234 samples"` {
+	if said := c.eval("document.getElementById('said').textContent"); said != `"reactor.Loop.run: 20 %, 247 of 1234 samples"` {
 		c.t.Errorf("the keys say %s", said)
 	}
 	c.key("Enter")

@@ -1,14 +1,12 @@
 package report
 
 import (
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"loomlab/lab/record"
@@ -82,15 +80,15 @@ func flameKind(frame string) int {
 	return len(flameKinds)
 }
 
-// flameFrame is a box of a graph's file.
+// flameFrame is a box of a graph: names of frames, left edge and width by weight.
 type flameFrame struct {
 	names    []string
-	x, w, y  float64
+	x, w     float64
 	children []*flameFrame
 }
 
-// readFlame reads the graph that a recording left in the run directory; an error
-// where there is none, or none that can be read.
+// readFlame reads the stacks that a recording left in the run directory; an error
+// where there are none, or none that can be read.
 func readFlame(saved *record.Saved, name string) (*flameFrame, error) {
 	if !filepath.IsLocal(name) || filepath.Base(name) != name {
 		return nil, fmt.Errorf("%q is no file of the run directory", name)
@@ -104,77 +102,21 @@ func readFlame(saved *record.Saved, name string) (*flameFrame, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	defer file.Close()
-	root, err := parseFlame(io.LimitReader(file, flameBytes))
+	stacks, err := record.ReadStacks(io.LimitReader(file, flameBytes))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return root, nil
+	return newFlameFrame(stacks, 0), nil
 }
 
-// parseFlame takes the boxes of the SVG file, each a group of a title and a
-// rectangle, callers before what they call and lower in the picture.
-func parseFlame(r io.Reader) (*flameFrame, error) {
-	var root *flameFrame
-	var open []*flameFrame
-	d := xml.NewDecoder(r)
-	for {
-		token, err := d.Token()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		start, ok := token.(xml.StartElement)
-		if !ok || start.Name.Local != "g" {
-			continue
-		}
-		var group struct {
-			Title string `xml:"title"`
-			Rect  struct {
-				X     string `xml:"x,attr"`
-				Y     string `xml:"y,attr"`
-				Width string `xml:"width,attr"`
-			} `xml:"rect"`
-		}
-		if err := d.DecodeElement(&group, &start); err != nil {
-			return nil, err
-		}
-		box := &flameFrame{names: []string{flameName(group.Title)}}
-		for _, n := range []struct {
-			text string
-			into *float64
-		}{{group.Rect.X, &box.x}, {group.Rect.Y, &box.y}, {group.Rect.Width, &box.w}} {
-			if *n.into, err = strconv.ParseFloat(n.text, 64); err != nil {
-				return nil, fmt.Errorf("no flame graph of ours: a box without its place")
-			}
-		}
-		for len(open) > 0 && open[len(open)-1].y <= box.y {
-			open = open[:len(open)-1]
-		}
-		switch {
-		case len(open) > 0:
-			parent := open[len(open)-1]
-			parent.children = append(parent.children, box)
-		case root == nil:
-			root = box
-		default:
-			return nil, errors.New("no flame graph of ours: two roots")
-		}
-		open = append(open, box)
+// newFlameFrame lays stacks out from x on, a child as wide as its weight.
+func newFlameFrame(s *record.Stacks, x float64) *flameFrame {
+	f := &flameFrame{names: []string{escape(s.Name)}, x: x, w: float64(s.Weight)}
+	for _, child := range s.Children {
+		f.children = append(f.children, newFlameFrame(child, x))
+		x += float64(child.Weight)
 	}
-	if root == nil || root.w <= 0 {
-		return nil, errors.New("no flame graph: it has no box")
-	}
-	return root, nil
-}
-
-// flameName is a box's title without its weight: "java.lang.Thread.run: 12 samples, 1.6 %".
-func flameName(title string) string {
-	if at := strings.LastIndex(title, ": "); at > 0 {
-		title = title[:at]
-	}
-	return escape(title)
+	return f
 }
 
 // fold joins a frame with the only one it calls, as long as that takes all of it.

@@ -9,21 +9,18 @@ import (
 	"loomlab/lab/record"
 )
 
-// flameSVG is a graph as a recording leaves it: callers lower in the picture.
-const flameSVG = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1200 120"><title>s: 10 samples</title><style>g rect{}</style>
-<g><title>all: 10 samples, 100.0 %</title><rect x="0.00" y="99.0" width="1200.00" height="16"/><text>all</text></g>
-<g><title>java.lang.Thread.run: 8 samples, 80.0 %</title><rect x="0.00" y="82.0" width="960.00" height="16"/></g>
-<g><title>org.apache.tomcat.Poller.run: 8 samples, 80.0 %</title><rect x="0.00" y="65.0" width="960.00" height="16"/></g>
-<g><title>app.Left.&lt;init&gt;: 3 samples, 30.0 %</title><rect x="0.00" y="48.0" width="360.00" height="16"/></g>
-<g><title>app.Right: of.colons: 5 samples, 50.0 %</title><rect x="360.00" y="48.0" width="600.00" height="16"/></g>
-<g><title>io.netty.Loop.run: 2 samples, 20.0 %</title><rect x="960.00" y="82.0" width="240.00" height="16"/></g>
-</svg>`
+// flameStacks are stacks as a recording leaves them.
+const flameStacks = `java.lang.Thread.run;org.apache.tomcat.Poller.run;app.Left.<init> 3
+java.lang.Thread.run;org.apache.tomcat.Poller.run;app.Right: of.colons 5
+reactor.Loop.run 2
+`
 
 func TestFlameGraph(t *testing.T) {
-	root, err := parseFlame(strings.NewReader(flameSVG))
+	stacks, err := record.ReadStacks(strings.NewReader(flameStacks))
 	if err != nil {
 		t.Fatal(err)
 	}
+	root := newFlameFrame(stacks, 0)
 	var c flameCharts
 	c.add("CPU", "title", 10, root)
 	var got []string
@@ -39,7 +36,7 @@ func TestFlameGraph(t *testing.T) {
 		"> 0 80000 java.lang.Thread.run → org.apache.tomcat.Poller.run", // one only passes on to the other
 		">> 0 30000 app.Left.<init>",
 		">> 30000 50000 app.Right: of.colons",
-		"> 80000 20000 io.netty.Loop.run",
+		"> 80000 20000 reactor.Loop.run",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -77,7 +74,7 @@ func TestFlameGraphThatCannotBeRead(t *testing.T) {
 	dir := t.TempDir()
 	saved := &record.Saved{Path: dir}
 	for name, body := range map[string]string{
-		"torn.svg": flameSVG[:400], "empty.svg": "", "other.svg": `<svg><g><rect x="1" y="2" width="3"/></g><g><rect x="1" y="2" width="3"/></g></svg>`, "words.svg": `<svg><g><title>a</title><rect x="one" y="2" width="3"/></g></svg>`,
+		"torn.folded": flameStacks[:len(flameStacks)-3], "empty.folded": "", "graph.svg": `<svg><g><title>a</title></g></svg>`,
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(body), 0o644); err != nil {
 			t.Fatal(err)
@@ -86,7 +83,7 @@ func TestFlameGraphThatCannotBeRead(t *testing.T) {
 			t.Errorf("%s: read %+v", name, root)
 		}
 	}
-	for _, name := range []string{"missing.svg", "../x.svg", "/etc/passwd", "sub/x.svg"} {
+	for _, name := range []string{"missing.folded", "../x.folded", "/etc/passwd", "sub/x.folded"} {
 		if _, err := readFlame(saved, name); err == nil {
 			t.Errorf("%s was read", name)
 		}

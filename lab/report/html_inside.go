@@ -272,7 +272,7 @@ func newInsideRecording(saved *record.Saved, r *record.Recording, flames *flameC
 		return in
 	}
 	in.Costs = costs(r)
-	for _, name := range []string{r.File, r.FlameGraph, r.AllocationGraph} {
+	for _, name := range []string{r.File, r.FlameGraph, r.AllocationGraph, r.CPUStacks, r.AllocationStacks} {
 		if name != "" {
 			in.Files = append(in.Files, escape(name))
 		}
@@ -299,7 +299,7 @@ func newInsideRecording(saved *record.Saved, r *record.Recording, flames *flameC
 	for _, graph := range []struct {
 		label, file string
 		samples     int64
-	}{{"CPU", r.FlameGraph, r.Samples}, {"allocation", r.AllocationGraph, 0}} {
+	}{{"CPU", r.CPUStacks, r.Samples}, {"allocation", r.AllocationStacks, 0}} {
 		if graph.file == "" {
 			continue
 		}

@@ -64,7 +64,7 @@ func insideRun(t *testing.T) *record.Saved {
 		"virtual-jdk25": {record.LimitJDK: "25.0.3", record.LimitCollector: "G1", record.LimitAllocator: "AdaptiveByteBufAllocator"},
 	}
 	saved.Run.Recordings = []record.Recording{
-		{SUT: "virtual-jdk21", Fork: 1, Connections: 1000, File: "virtual-jdk21-1000.jfr", FlameGraph: "virtual-jdk21-1000-cpu.svg", Samples: 1234,
+		{SUT: "virtual-jdk21", Fork: 1, Connections: 1000, File: "virtual-jdk21-1000.jfr", FlameGraph: "virtual-jdk21-1000-cpu.svg", CPUStacks: "virtual-jdk21-1000-cpu.folded", Samples: 1234,
 			Without: &record.RecordingCost{ThroughputPerS: ptr(4937.0), CPUUSPerRequest: ptr(210.0)}, With: &record.RecordingCost{ThroughputPerS: ptr(4890.0), CPUUSPerRequest: ptr(224.0)},
 			CPU:     []record.HotMethod{{Method: "sun.nio.ch.EPoll.wait", Weight: 100, Share: 0.081}},
 			Pinned:  &record.PinnedThreads{Count: 12, TotalMS: 1200, LongestMS: 105, Stacks: []record.PinnedStack{{Frames: []string{"java.lang.Thread.sleep:509", "app.Pinned.in:38"}, Count: 12, TotalMS: 1200}}},
@@ -119,10 +119,10 @@ func TestExplainLooksInside(t *testing.T) {
 func TestPageLooksInside(t *testing.T) {
 	saved := insideRun(t)
 	saved.Path = t.TempDir()
-	if err := os.WriteFile(filepath.Join(saved.Path, "virtual-jdk21-1000-cpu.svg"), []byte(flameSVG), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(saved.Path, "virtual-jdk21-1000-cpu.folded"), []byte(flameStacks), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	saved.Run.Recordings[0].AllocationGraph = "virtual-jdk21-1000-alloc.svg" // which nobody wrote
+	saved.Run.Recordings[0].AllocationStacks = "virtual-jdk21-1000-alloc.folded" // which nobody wrote
 	for i := range saved.Cells {
 		if c := &saved.Cells[i]; c.SUT == "virtual-jdk25" && c.Connections == 3000 {
 			c.Exceptions = map[string]int64{"Reset <- <b>IOException</b>": 3, "Timeout": 40}
@@ -135,7 +135,7 @@ func TestPageLooksInside(t *testing.T) {
 		`<section id="inside"`, "Of +100 MB since idle (300 → 400), 80 is heap that G1 committed, 20 all else.", "window's end", "+80.0",
 		"GC pauses by length", "≤ 50 ms", "the longest 26.1 ms, 3.4 s after its window opened",
 		"12 times, 1200.0 ms in all, longest 105.0 ms", "java.lang.Thread.sleep:509 ← app.Pinned.in:38", "EPoll.wait", `data-flames="0"`, "org.apache.tomcat.Poller.run",
-		"The flame graph is not shown: virtual-jdk21-1000-alloc.svg: no such file or directory", "n/a: no flight recorder: no jcmd in /jre: it is a JRE",
+		"The flame graph is not shown: virtual-jdk21-1000-alloc.folded: no such file or directory", "n/a: no flight recorder: no jcmd in /jre: it is a JRE",
 		"virtual-jdk21 | virtual-jdk25 differ in: allocator",
 	} {
 		if !strings.Contains(text, want) {

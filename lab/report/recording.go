@@ -79,7 +79,7 @@ func (e *explainer) recording(r *record.Recording) {
 		e.indented("n/a (" + onOneLine(r.Failed) + ")")
 		return
 	}
-	files := append([]string{r.File}, slices.DeleteFunc([]string{r.FlameGraph, r.AllocationGraph}, func(s string) bool { return s == "" })...)
+	files := append([]string{r.File}, slices.DeleteFunc([]string{r.FlameGraph, r.AllocationGraph, r.CPUStacks, r.AllocationStacks}, func(s string) bool { return s == "" })...)
 	e.indented("in the run directory: " + escape(strings.Join(files, ", ")) + " (JDK Mission Control opens the recording, a browser the graphs)")
 	e.indented("overhead, against the round before: " + overhead(r))
 	e.pinned(r.Pinned)
