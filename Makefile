@@ -42,9 +42,12 @@ soak: ## engine against downstream at 9500 connections for SOAK: flat memory and
 	$(GO) run ./bench soak --duration $(SOAK)
 
 FUZZTIME ?= 30s
-FUZZ := lab:FuzzParse lab:FuzzParseLoadResult lab:FuzzSplitWords lab:FuzzTraces lab/record:FuzzOpen lab/record:FuzzMask loadgen/http1:FuzzResponse loadgen/http1:FuzzRequest downstream:FuzzHandler probes:FuzzHsperf probes:FuzzProc
 fuzz: ## every fuzz target for FUZZTIME; what it finds stays in testdata/fuzz of its package, as a test
-	for t in $(FUZZ); do $(GO) test -run '^$$' -fuzz "^$${t#*:}$$" -fuzztime $(FUZZTIME) ./$${t%:*} || exit 1; done
+	@for f in $$(grep -rl --include='*_test.go' '^func Fuzz' .); do \
+		for t in $$(sed -n 's/^func \(Fuzz[A-Za-z]*\)(.*/\1/p' $$f); do \
+			$(GO) test -run '^$$' -fuzz "^$$t$$" -fuzztime $(FUZZTIME) $$(dirname $$f) || exit 1; \
+		done; \
+	done
 
 # gosec's rules that are left out are about what this program is for: it starts
 # the user's commands (G204, G702), reads and writes files and asks URLs that the
