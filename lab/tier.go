@@ -93,78 +93,94 @@ func start(self string, l launch) (*tier, error) {
 	if l.place.Host != "" {
 		return nil, fmt.Errorf("there is no connection to %s", l.place.Host)
 	}
-	lifelineR, lifelineW, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	statusR, statusW, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	t := &tier{name: l.tier, argv: l.argv, lifeline: lifelineW, done: make(chan struct{}), gone: make(chan struct{}), tail: &tail{}, grace: l.grace}
+	t := &tier{name: l.tier, argv: l.argv, done: make(chan struct{}), gone: make(chan struct{}), tail: &tail{}, grace: l.grace}
 	if t.grace == 0 {
 		t.grace = stopGrace
 	}
 	line := l.place.guarded(self, t.grace.String(), l.argv, l.guardFlags()...)
 	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Env = l.environ()
-	cmd.ExtraFiles = []*os.File{lifelineR, statusW}
 	// A group of its own: Ctrl-C at the terminal must reach the orchestrator first.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	// Descendants of a guard that was killed may hold the pipes open for ever.
 	cmd.WaitDelay = 2 * time.Second
-	log := &redactor{w: io.MultiWriter(l.log, t.tail), secrets: record.Secrets(cmd.Env, l.argv)}
-	cmd.Stderr = log
-	cmd.Stdout = log
-	var lines *io.PipeWriter
-	linesDone := make(chan struct{})
-	if l.lines != nil {
-		var r *io.PipeReader
-		r, lines = io.Pipe()
-		cmd.Stdout = lines
-		go func() {
-			defer close(linesDone)
-			eachLine(r, l.lines)
-		}()
-	} else {
-		close(linesDone)
-	}
+	taken := t.output(cmd, l)
 	if l.stdin {
+		var err error
 		if t.stdin, err = cmd.StdinPipe(); err != nil {
 			return nil, err
 		}
 	}
-	err = guard.Start(cmd)
-	lifelineR.Close()
-	statusW.Close()
+	status, err := t.startGuard(cmd)
 	if err != nil {
-		lifelineW.Close()
-		statusR.Close()
+		taken()
 		return nil, fmt.Errorf("cannot start a guard for %s: %w", l.tier, err)
 	}
-	t.guard = cmd
-
 	started := make(chan guard.Status, 1)
-	go t.follow(statusR, started)
+	go t.follow(status, started)
 	go func() {
 		_ = cmd.Wait() // its status came through the status pipe
 		guard.Ended(cmd.Process.Pid)
-		log.flush()
-		if lines != nil {
-			lines.Close()
-		}
-		<-linesDone
+		taken()
 		<-t.done // how it ended is known before it is gone
 		close(t.gone)
 	}()
 	s := <-started
 	if s.Error != "" {
 		<-t.gone
-		lifelineW.Close()
+		t.lifeline.Close()
 		return nil, errors.New(s.Error)
 	}
 	t.pid = s.PID
 	return t, nil
+}
+
+// output sends what the tier says to its log, or its stdout to whoever wants its
+// lines. The result waits until all that was said is taken.
+func (t *tier) output(cmd *exec.Cmd, l launch) (taken func()) {
+	log := &redactor{w: io.MultiWriter(l.log, t.tail), secrets: record.Secrets(cmd.Env, l.argv)}
+	cmd.Stdout, cmd.Stderr = log, log
+	if l.lines == nil {
+		return log.flush
+	}
+	r, w := io.Pipe()
+	cmd.Stdout = w
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		eachLine(r, l.lines)
+	}()
+	return func() {
+		log.flush()
+		w.Close()
+		<-ended
+	}
+}
+
+// startGuard starts the guard with its end of a lifeline, and returns where its
+// status lines come from.
+func (t *tier) startGuard(cmd *exec.Cmd) (status *os.File, err error) {
+	lifeline, ours, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	status, theirs, err := os.Pipe()
+	if err != nil {
+		lifeline.Close()
+		ours.Close()
+		return nil, err
+	}
+	cmd.ExtraFiles = []*os.File{lifeline, theirs}
+	err = guard.Start(cmd)
+	lifeline.Close()
+	theirs.Close()
+	if err != nil {
+		ours.Close()
+		status.Close()
+		return nil, err
+	}
+	t.guard, t.lifeline = cmd, ours
+	return status, nil
 }
 
 // follow reads the guard's status lines to their end.
