@@ -38,7 +38,7 @@ func decide(saved *record.Saved, claim record.Claim) record.ClaimResult {
 		return result
 	}
 	e := evaluation{expr: expr, spans: map[string]span{}}
-	judge := judgement{saved: saved}
+	judge := judgement{saved: saved, ofInstrument: claim.Of == record.OfInstrument}
 	for _, call := range expr.Figures {
 		f := judge.figure(call)
 		result.Figures = append(result.Figures, f)
@@ -55,7 +55,11 @@ func decide(saved *record.Saved, claim record.Claim) record.ClaimResult {
 
 // judgement collects what speaks against deciding a claim.
 type judgement struct {
-	saved    *record.Saved
+	saved *record.Saved
+	// ofInstrument says that the claim is about the instrument: that this is the limit
+	// is no reason to doubt it.
+	ofInstrument bool
+
 	standins []string // SUTs that were stand-ins
 	unsound  []string // figures that cannot be trusted, with the reason
 	cpuBound []string // figures that the CPUs of this machine bound
@@ -246,7 +250,7 @@ func (j *judgement) trust(f *record.ClaimFigure, m record.Metric, cells []*recor
 			switch {
 			case d.Voids():
 				voids = text
-			case d.Spoils(m) && spoilt == before:
+			case d.Spoils(m) && spoilt == before && !(j.ofInstrument && d.OfInstrument()):
 				spoils, spoilt = text, spoilt+1
 			}
 		}
@@ -255,7 +259,7 @@ func (j *judgement) trust(f *record.ClaimFigure, m record.Metric, cells []*recor
 		}
 		if c.Verdict != nil && m.Timed {
 			bound = bound || c.Verdict.Kind == record.VerdictCPU
-			engine = engine || c.Verdict.Kind == record.VerdictLoadEngine
+			engine = engine || c.Verdict.Kind == record.VerdictLoadEngine && !j.ofInstrument
 		}
 	}
 	switch {

@@ -241,6 +241,14 @@ func TestClaims(t *testing.T) {
 			s.Cells[0].Doubts = []record.Doubt{{Kind: record.DoubtImpossible, Metric: record.P99}}
 		}, record.Confirmed, ""},
 		{"the load engine", holds, func(s *record.Saved) { s.Cells[0].Verdict = &record.Verdict{Kind: record.VerdictLoadEngine} }, record.Undecided, "the load engine is the limit there"},
+		{"the load engine, of which it speaks", holds, func(s *record.Saved) {
+			s.Cells[0].Verdict, s.Run.Experiment.Claims[0].Of = &record.Verdict{Kind: record.VerdictLoadEngine}, record.OfInstrument
+			s.Cells[1].Doubts = []record.Doubt{{Kind: record.DoubtDownstreamRejected}}
+		}, record.Confirmed, ""},
+		{"a busy machine, of which it does not", holds, func(s *record.Saved) {
+			s.Run.Experiment.Claims[0].Of = record.OfInstrument
+			s.Cells[0].Doubts = []record.Doubt{{Kind: record.DoubtMachineBusy, Evidence: "1.5 cores"}}
+		}, record.Undecided, "in 1 of 2 windows machine-busy"},
 		{"fewer cores do not confirm less", holds, func(s *record.Saved) { s.Cells[0].Verdict = &record.Verdict{Kind: record.VerdictCPU} }, record.Confirmed, ""},
 		{"fewer cores do not refute", fails, func(s *record.Saved) { s.Cells[0].Verdict = &record.Verdict{Kind: record.VerdictCPU} }, record.Undecided,
 			"limited by the 2 cores of this machine, where the author had 10: throughput('a', 10); by the figures as they are it would be refuted"},

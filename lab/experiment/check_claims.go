@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"loomlab/lab/claim"
+	"loomlab/lab/record"
 )
 
 // claims checks that each claim is an expression that can be decided, and that it
@@ -14,6 +15,9 @@ func (c *checker) claims() {
 		path := fmt.Sprintf("claims[%d]", i)
 		if !c.has(path + ".text") {
 			c.add(path, "a claim without text, the statement in words")
+		}
+		if stated.Of != "" && stated.Of != record.OfInstrument {
+			c.add(path+".of", "%q; want instrument, for a claim about what measures, or nothing", stated.Of)
 		}
 		if !c.has(path + ".expr") {
 			c.add(path, "a claim without expr, such as throughput('a', 100) > throughput('b', 100)")

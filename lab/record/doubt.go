@@ -29,11 +29,15 @@ func (d Doubt) Voids() bool {
 	return slices.Contains([]string{DoubtImpossible, DoubtFewerConnections, DoubtRestarted}, d.Kind)
 }
 
+// OfInstrument tells whether the doubt is that the instrument, and not the SUT, was
+// measured.
+func (d Doubt) OfInstrument() bool {
+	return slices.Contains([]string{DoubtEngineSaturated, DoubtDownstreamSaturated, DoubtDownstreamRejected}, d.Kind)
+}
+
 // Spoils tells whether the doubt, unlike others, makes a metric of the cell no
 // evidence for anything. A busy machine or a slow instrument costs time, and says
 // nothing against a figure of memory.
 func (d Doubt) Spoils(m Metric) bool {
-	return d.Voids() || m.Timed && slices.Contains([]string{
-		DoubtEngineSaturated, DoubtDownstreamSaturated, DoubtDownstreamRejected, DoubtMachineBusy,
-	}, d.Kind)
+	return d.Voids() || m.Timed && (d.OfInstrument() || d.Kind == DoubtMachineBusy)
 }

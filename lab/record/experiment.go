@@ -224,4 +224,10 @@ func (p *Published) Rung() Rung { return Rung{p.Connections, p.Rate} }
 type Claim struct {
 	Text string `yaml:"text" json:"text"`
 	Expr string `yaml:"expr" json:"expr"`
+	// Of is "instrument" where the claim is about what measures, whose limits are then
+	// what its figures are to show; "": about the SUTs.
+	Of string `yaml:"of" json:"of,omitempty"`
 }
+
+// OfInstrument is the value of [Claim.Of] for a claim about the instrument.
+const OfInstrument = "instrument"
