@@ -253,7 +253,7 @@ func (t *tier) cause() string {
 		what = fmt.Sprintf("ended with exit status %d", t.exit.Code)
 	}
 	if hint := classVersionHint(t.tail.String()); hint != "" {
-		what += ": " + hint
+		what += " (" + hint + ")"
 	}
 	return what
 }
@@ -300,7 +300,7 @@ func classVersionHint(output string) string {
 			hint += fmt.Sprintf(" and runs on %d", int(have)-44)
 		}
 	}
-	return hint + "; choose another with --jdk"
+	return hint + ": choose another with --jdk, which a command of your own takes as {{jdk}}/bin/java"
 }
 
 // eachLine calls f with every line of r, without its newline, to the end.

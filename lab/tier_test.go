@@ -174,7 +174,7 @@ func TestTierCause(t *testing.T) {
 		"echo boom >&2; exit 3": "ended with exit status 3",
 		"kill -SEGV $$":         "died of SIGSEGV",
 		"kill -KILL $$":         "was killed by SIGKILL (out of memory, or somebody ended it)",
-		"echo 'has been compiled by a more recent version of the Java Runtime (class file version 65.0), this version of the Java Runtime only recognizes class file versions up to 61.0'; exit 1": "ended with exit status 1: the jar needs JDK 21 and runs on 17; choose another with --jdk",
+		"echo 'has been compiled by a more recent version of the Java Runtime (class file version 65.0), this version of the Java Runtime only recognizes class file versions up to 61.0'; exit 1": "ended with exit status 1 (the jar needs JDK 21 and runs on 17: choose another with --jdk, which a command of your own takes as {{jdk}}/bin/java)",
 	} {
 		tr := startScript(t, script)
 		<-tr.gone
