@@ -91,6 +91,9 @@ func compareSides(c *cli.Context) (*report.Comparison, error) {
 		}
 		sides[i] = side
 	}
+	if sides[0].Saved.Path == sides[1].Saved.Path && sides[0].SUT == sides[1].SUT {
+		fmt.Fprintln(c.App.ErrWriter, "note: both sides are the same, so nothing can differ; two SUTs of one run are RUN:one and RUN:other")
+	}
 	var ignore []string
 	if c.IsSet("ignore") {
 		for _, name := range strings.Split(c.String("ignore"), ",") {
