@@ -225,17 +225,16 @@ func (s *ladderSVG) ceilingPoints(c ladderCeiling) []string {
 }
 
 func (s *ladderSVG) ceilingName(c ladderCeiling, class string) {
-	first := slices.IndexFunc(c.Y, func(y float64) bool { return !math.IsNaN(y) })
-	last := c.Y[len(c.Y)-1]
-	if first < 0 {
+	last := c.last()
+	if last < 0 {
 		return
 	}
+	x := float64(s.chart.X[last])
 	if !c.rises() { // it lies flat: named at its right end
-		s.text(s.x(float64(s.chart.X[len(s.chart.X)-1]))-10, s.y(last)-8, "end", class, c.Label)
+		s.text(s.x(x)-10, s.y(c.Y[last])-8, "end", class, c.Label)
 		return
 	}
 	// It rises: named to the left of where it leaves the plot.
-	x := float64(s.chart.X[len(s.chart.X)-1])
 	for i := 0; i+1 < len(c.Y); i++ {
 		if c.Y[i] <= 0.9*s.top && c.Y[i+1] > 0.9*s.top {
 			x0, x1 := float64(s.chart.X[i]), float64(s.chart.X[i+1])
@@ -358,6 +357,15 @@ func (s *ladderSVG) foot(saved *record.Saved) {
 
 // rises tells a ceiling that grows with the connections from one that lies flat.
 func (c ladderCeiling) rises() bool {
-	at := slices.IndexFunc(c.Y, func(y float64) bool { return !math.IsNaN(y) })
-	return at >= 0 && c.Y[len(c.Y)-1] > 1.2*c.Y[at]
+	at, last := slices.IndexFunc(c.Y, func(y float64) bool { return !math.IsNaN(y) }), c.last()
+	return at >= 0 && c.Y[last] > 1.2*c.Y[at]
+}
+
+// last is the highest rung that has the ceiling; below 0: none has.
+func (c ladderCeiling) last() int {
+	last := len(c.Y) - 1
+	for last >= 0 && math.IsNaN(c.Y[last]) { // rungs that were not measured
+		last--
+	}
+	return last
 }
