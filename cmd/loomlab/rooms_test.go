@@ -30,7 +30,7 @@ const rooms = `
 	lab/postgres        → lab/java, lab/netns, lab/phrase, testdata
 	lab/phrase          →
 	lab/tool            →
-	lab/report          → lab/record
+	lab/report          → lab/phrase, lab/record
 	lab/record          → loadgen, downstream, probes
 	lab/standin         → loadgen/http1
 	loadgen             → loadgen/evloop, loadgen/http1

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"loomlab/lab/phrase"
 	"loomlab/lab/record"
 )
 
@@ -106,7 +107,7 @@ func shape(e *record.Experiment) string {
 	var windows []string
 	for _, l := range loadsOf(e) {
 		if l.Rounds > 0 {
-			windows = appendNew(windows, plural(l.Rounds, "round")+" of "+l.Window())
+			windows = appendNew(windows, phrase.Count(l.Rounds, "round")+" of "+l.Window())
 		}
 	}
 	parts = append(parts, strings.Join(windows, " or "))
@@ -114,7 +115,7 @@ func shape(e *record.Experiment) string {
 		parts = append(parts, "scaled by "+plain(e.Scale))
 	}
 	if e.Forks > 0 {
-		parts = append(parts, plural(e.Forks, "fork"))
+		parts = append(parts, phrase.Count(e.Forks, "fork"))
 	}
 	if e.Downstream != nil {
 		parts = append(parts, "downstream delay "+e.Downstream.Delay.String())
@@ -163,7 +164,7 @@ func hosts(run *record.Run) []string {
 func machine(m *record.Machine) string {
 	var cores, memory string
 	if m.Cores > 0 {
-		cores = plural(m.Cores, "core")
+		cores = phrase.Count(m.Cores, "core")
 	}
 	if m.MemoryBytes > 0 {
 		memory = fmt.Sprintf("%.1f GB", float64(m.MemoryBytes)/(1<<30))
@@ -188,13 +189,6 @@ func jdks(run *record.Run) string {
 
 func jvm(j *record.StartJVM) string {
 	return strings.TrimSpace(orElse(j.Version, "of unknown version") + " " + j.Collector)
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // starts is the block on how each SUT began.

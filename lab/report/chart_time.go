@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"loomlab/lab/phrase"
 	"loomlab/lab/record"
 )
 
@@ -118,7 +119,7 @@ func newTimeCharts(saved *record.Saved, t *Table) timeCharts {
 		charts.Processes = append(charts.Processes, process)
 	}
 	if left > 0 {
-		charts.Note = fmt.Sprintf("%s more in series.jsonl are left out to keep this page small", plural(left, "process"))
+		charts.Note = fmt.Sprintf("%s more in series.jsonl are left out to keep this page small", phrase.Count(left, "process"))
 	}
 	charts.panels()
 	return charts

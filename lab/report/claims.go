@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"loomlab/lab/phrase"
 	"loomlab/lab/record"
 )
 
@@ -66,7 +67,7 @@ func claims(results []record.ClaimResult, suts []string) *Claims {
 	if len(c.Items) == 0 {
 		return nil
 	}
-	c.Summary = fmt.Sprintf("%d of %s reproduced", count[record.Confirmed], plural(len(c.Items), "claim"))
+	c.Summary = fmt.Sprintf("%d of %s reproduced", count[record.Confirmed], phrase.Count(len(c.Items), "claim"))
 	if n := count[record.Refuted]; n > 0 {
 		c.Summary += fmt.Sprintf(", %d refuted", n)
 	}

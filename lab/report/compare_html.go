@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"loomlab/lab/phrase"
 	"loomlab/lab/record"
 )
 
@@ -100,7 +101,7 @@ func (c *Comparison) headline() string {
 	case judged == 0:
 		return "Nothing of " + old + " and " + new + " can be compared."
 	case alike > 0:
-		return fmt.Sprintf("No difference between %s and %s is shown in %s.", old, new, plural(judged, "primary metric"))
+		return fmt.Sprintf("No difference between %s and %s is shown in %s.", old, new, phrase.Count(judged, "primary metric"))
 	}
 	return fmt.Sprintf("Too few forks to tell %s from %s: %d a side, and a verdict needs %d.", old, new, forks, record.TestForks)
 }

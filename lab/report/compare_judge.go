@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"loomlab/lab/phrase"
 	"loomlab/lab/record"
 )
 
@@ -111,10 +112,10 @@ func (c *Comparison) explain(primaries, shown, others, alone int) {
 		add("primary metrics: %d of %d differ, judged together (Benjamini and Hochberg); where nothing differs, any is found in at most 5 %% of comparisons", shown, primaries)
 	}
 	if others > 0 {
-		add("other metrics: %s judged together likewise", plural(others, "test"))
+		add("other metrics: %s judged together likewise", phrase.Count(others, "test"))
 	}
 	if alone > 0 {
-		add("%s with 4 or 5 forks a side judged alone, unadjusted: each has a chance of up to 5 %% to be false; %d forks leave room for more", plural(alone, "primary metric"), record.IntervalForks)
+		add("%s with 4 or 5 forks a side judged alone, unadjusted: each has a chance of up to 5 %% to be false; %d forks leave room for more", phrase.Count(alone, "primary metric"), record.IntervalForks)
 	}
 }
 
@@ -138,7 +139,7 @@ func (c *Comparison) FailIfWorse(limit float64) (worse, undecided []string) {
 		case row.Low == nil || row.High == nil:
 			reason := row.Reason
 			if row.Forks() > 0 && row.Forks() < record.IntervalForks {
-				reason = fmt.Sprintf("%s a side, an interval needs %d", plural(row.Forks(), "fork"), record.IntervalForks)
+				reason = fmt.Sprintf("%s a side, an interval needs %d", phrase.Count(row.Forks(), "fork"), record.IntervalForks)
 			}
 			undecided = append(undecided, fmt.Sprintf("%s, %s: %s", where, row.metric.Label, orElse(reason, "no interval of a relative change")))
 		case row.metric.Better == "lower" && *row.Low > limit, row.metric.Better == "higher" && *row.High < -limit:

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"loomlab/lab/phrase"
 	"loomlab/lab/record"
 )
 
@@ -43,7 +44,7 @@ func generators(saved *record.Saved) string {
 		line += fmt.Sprintf(", begun within %s ms of each other", fixed(spread, 2))
 	}
 	if known < cells {
-		line += fmt.Sprintf(" (not known of %s)", plural(cells-known, "window"))
+		line += fmt.Sprintf(" (not known of %s)", phrase.Count(cells-known, "window"))
 	}
 	return line
 }
@@ -56,7 +57,7 @@ func (e *explainer) generators(c *record.Cell) {
 	p99, _ := record.MetricNamed(record.P99)
 	var parts []string
 	for _, g := range c.Load.Generators {
-		figures := []string{fmt.Sprintf("%s at %s: %s", plural(g.Connections, "connection"), escape(g.Place), plural(int(g.Requests.OK), "answer"))}
+		figures := []string{fmt.Sprintf("%s at %s: %s", phrase.Count(g.Connections, "connection"), escape(g.Place), phrase.Count(int(g.Requests.OK), "answer"))}
 		if g.ThroughputPerS != nil {
 			figures = append(figures, fixed(*g.ThroughputPerS, 0)+"/s")
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"loomlab/lab/phrase"
 	"loomlab/lab/record"
 )
 
@@ -291,7 +292,7 @@ func newInsideRecording(saved *record.Saved, r *record.Recording, flames *flameC
 		fact("platform threads", recordedThreads(t))
 	}
 	fact("socket waits", socketText(r))
-	in.Samples = plural(int(r.Samples), "sample")
+	in.Samples = phrase.Count(int(r.Samples), "sample")
 	in.CPU, in.Alloc = hotMethods(r.CPU), hotMethods(r.Allocation)
 	for _, text := range r.Unsure {
 		in.Notes = append(in.Notes, capital(escape(text)))

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"loomlab/lab/phrase"
 	"loomlab/lab/record"
 )
 
@@ -223,5 +224,5 @@ func coresText(n int) string {
 	if n == 0 {
 		return ""
 	}
-	return plural(n, "core")
+	return phrase.Count(n, "core")
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"loomlab/lab/phrase"
 	"loomlab/lab/record"
 )
 
@@ -153,7 +154,7 @@ func (p *pulse) health(details bool) string {
 			text = mark + " " + w.word + " ended"
 		case !details:
 		case w.tier == record.TierSUT:
-			text += ", " + plural(int(t.threads), "thread")
+			text += ", " + phrase.Count(int(t.threads), "thread")
 		case w.tier == record.TierDownstream && p.flight != nil:
 			text += fmt.Sprintf(", %d in flight", *p.flight)
 		}

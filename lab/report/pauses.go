@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"loomlab/lab/phrase"
 	"loomlab/lab/record"
 )
 
@@ -40,12 +41,12 @@ func newPauseStory(column int, cells []*record.Cell) (story pauseStory, ok bool)
 		return story, false
 	}
 	if len(list) == 0 {
-		story.Text = "no pause in " + plural(windows, "window")
+		story.Text = "no pause in " + phrase.Count(windows, "window")
 		return story, true
 	}
 	all := record.NewPauses("", [2]float64{}, list)
 	story.Count = len(list) + omitted
-	story.Text = fmt.Sprintf("%s in %s, %s ms in all", plural(story.Count, "pause"), plural(windows, "window"), plain1(all.TotalMS))
+	story.Text = fmt.Sprintf("%s in %s, %s ms in all", phrase.Count(story.Count, "pause"), phrase.Count(windows, "window"), plain1(all.TotalMS))
 	if seconds > 0 {
 		story.Text += fmt.Sprintf(" (%.1f %% of the time)", all.TotalMS/10/seconds)
 	}

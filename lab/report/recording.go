@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"loomlab/lab/phrase"
 	"loomlab/lab/record"
 )
 
@@ -19,7 +20,7 @@ func recordingSentence(r *record.Recording) string {
 		parts = append(parts, fmt.Sprintf("virtual threads pinned %s, %s ms in all", times(r.Pinned.Count), plain1(r.Pinned.TotalMS)))
 	}
 	if len(r.CPU) > 0 {
-		parts = append(parts, fmt.Sprintf("busiest in %s (%.1f %% of %s)", r.CPU[0].Method, 100*r.CPU[0].Share, plural(int(r.Samples), "sample")))
+		parts = append(parts, fmt.Sprintf("busiest in %s (%.1f %% of %s)", r.CPU[0].Method, 100*r.CPU[0].Share, phrase.Count(int(r.Samples), "sample")))
 	}
 	return head + strings.Join(parts, "; ")
 }
@@ -83,7 +84,7 @@ func (e *explainer) recording(r *record.Recording) {
 	e.indented("in the run directory: " + escape(strings.Join(files, ", ")) + " (JDK Mission Control opens the recording, a browser the graphs)")
 	e.indented("overhead, against the round before: " + overhead(r))
 	e.pinned(r.Pinned)
-	e.hot("CPU", fmt.Sprintf("of %s", plural(int(r.Samples), "sample")), r.CPU)
+	e.hot("CPU", fmt.Sprintf("of %s", phrase.Count(int(r.Samples), "sample")), r.CPU)
 	e.hot("allocation", "by estimate", r.Allocation)
 	if g := r.GC; g != nil && g.Count > 0 {
 		e.indented("GC: " + recordedPauses(g))
@@ -140,7 +141,7 @@ func socketText(r *record.Recording) string {
 }
 
 func recordedPauses(g *record.RecordedPauses) string {
-	return fmt.Sprintf("%s, %s ms in all, longest %s ms", plural(int(g.Count), "pause"), plain1(g.TotalMS), plain1(g.LongestMS))
+	return fmt.Sprintf("%s, %s ms in all, longest %s ms", phrase.Count(int(g.Count), "pause"), plain1(g.TotalMS), plain1(g.LongestMS))
 }
 
 func recordedThreads(t *record.RecordedThreads) string {
