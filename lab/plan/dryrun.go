@@ -155,7 +155,7 @@ func (p *Plan) orderText() string {
 func (p *Plan) writeSUT(b *strings.Builder, s SUT, values experiment.Placeholders) error {
 	values["address"], values["port"] = p.shownAddress(&s, record.TierSUT), fmt.Sprint(examplePort)
 	values["run_dir"] = "."
-	maps.Copy(values, p.Postgres.Example())
+	maps.Copy(values, p.Postgres.example())
 	argv, env, err := s.Argv(values.Masked())
 	if err != nil {
 		return err

@@ -78,8 +78,8 @@ func (p *Plan) sameDatabase(before *record.PostgresServer) error {
 	return nil
 }
 
-// Example is what a dry run shows in the place of the database's values.
-func (p *Postgres) Example() experiment.Placeholders {
+// example is what a dry run shows in the place of the database's values.
+func (p *Postgres) example() experiment.Placeholders {
 	switch {
 	case p == nil:
 		return nil
